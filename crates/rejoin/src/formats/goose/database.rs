@@ -2,9 +2,9 @@
 
 use crate::error::Result;
 use crate::formats::database::{self, Database, Row};
-use crate::formats::goose::strand::{Kept, Strand, word};
+use crate::formats::goose::thread::{GooseThread, Kept, word};
 use crate::formats::lines::deepest;
-use crate::formats::{Aside, Detection, Piece, Reading, Source, SourceConversation, SourceParent, whole};
+use crate::formats::{Detection, Reading, Source, SourceConversation, SourceParent, whole};
 
 const TABLES: [(&str, &[&str]); 2] = [
     ("sessions", &["id", "working_dir", "created_at", "extension_data"]),
@@ -60,7 +60,7 @@ fn read_session(database: &Database, id: &str, reading: &mut Reading<'_>) -> Res
     let Some(session) = database.one("SELECT * FROM sessions WHERE id = ?1", &[id.into()])? else {
         return Ok(());
     };
-    let mut strand = Strand::begin(conversation_of(&session), reading)?;
+    let mut thread = GooseThread::begin(conversation_of(&session), reading)?;
     let mut numbers = Vec::new();
     let sql = "SELECT id FROM messages WHERE session_id = ?1 ORDER BY created_timestamp, id";
     database.each(sql, &[id.into()], &mut |row| {
@@ -89,14 +89,14 @@ fn read_session(database: &Database, id: &str, reading: &mut Reading<'_>) -> Res
             line: 0,
             source,
         };
-        if let Some(why) = strand.take(kept, reading)? {
+        if let Some(why) = thread.take(kept, reading)? {
             reading.skip(database.path(), 0, format!("message {number}: {why}"))?;
         }
     }
     let source = session.to_json(&CHANGING).to_string();
-    reading.give(Piece::Aside(Aside { conversation: strand.id().to_owned(), line: 0, source }))?;
-    strand.finish(reading)?;
-    reading.give(Piece::Complete(id.to_owned()))
+    thread.thread.aside(0, source, reading)?;
+    thread.finish(reading)?;
+    thread.thread.complete(reading)
 }
 
 fn conversation_of(session: &Row) -> SourceConversation {

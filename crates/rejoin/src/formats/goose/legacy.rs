@@ -5,9 +5,9 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::error::Result;
-use crate::formats::goose::strand::{Kept, Strand};
+use crate::formats::goose::thread::{GooseThread, Kept};
 use crate::formats::lines::Lines;
-use crate::formats::{Aside, Piece, Reading, Source, SourceConversation};
+use crate::formats::{Reading, Source, SourceConversation};
 use crate::model::{Json, Time};
 
 /// The first line.
@@ -58,7 +58,7 @@ pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
     let path = source.path();
     let mut lines = Lines::open(path, reading)?;
     let mut about: Option<(About, u64, String)> = None;
-    let mut strand: Option<Strand> = None;
+    let mut thread: Option<GooseThread> = None;
     while lines.advance(reading)? {
         let (number, text) = (lines.number(), lines.text());
         if about.is_none() {
@@ -76,8 +76,8 @@ pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
             }
         };
         let time = Time::from_number(said.created);
-        let strand = match &mut strand {
-            Some(strand) => strand,
+        let thread = match &mut thread {
+            Some(thread) => thread,
             none => none.insert(begin(source, about.as_ref(), time, reading)?),
         };
         let kept = Kept {
@@ -89,11 +89,11 @@ pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
             line: number,
             source: text.to_owned(),
         };
-        if let Some(why) = strand.take(kept, reading)? {
+        if let Some(why) = thread.take(kept, reading)? {
             reading.skip(path, number, why)?;
         }
     }
-    strand.map_or(Ok(()), |strand| strand.finish(reading))
+    thread.map_or(Ok(()), |mut thread| thread.finish(reading))
 }
 
 /// A session begins when something is said in it; only then it is known when.
@@ -102,7 +102,7 @@ fn begin(
     about: Option<&(About, u64, String)>,
     first: Time,
     reading: &mut Reading<'_>,
-) -> Result<Strand> {
+) -> Result<GooseThread> {
     let created = about.and_then(|(about, ..)| about.created_at.as_ref()?.to().ok()).unwrap_or(first);
     let mut conversation = SourceConversation::new(source.stem(), created);
     if let Some((about, ..)) = about {
@@ -110,10 +110,9 @@ fn begin(
         conversation.header.project = about.working_dir.clone().filter(|place| !place.is_empty());
         conversation.header.settings.provider.clone_from(&about.provider_name);
     }
-    let strand = Strand::begin(conversation, reading)?;
+    let mut thread = GooseThread::begin(conversation, reading)?;
     if let Some((_, line, text)) = about {
-        let (conversation, source) = (strand.id().to_owned(), text.clone());
-        reading.give(Piece::Aside(Aside { conversation, line: *line, source }))?;
+        thread.thread.aside(*line, text.as_str(), reading)?;
     }
-    Ok(strand)
+    Ok(thread)
 }

@@ -14,7 +14,7 @@
 mod content;
 mod database;
 mod legacy;
-mod strand;
+mod thread;
 
 use crate::error::Result;
 use crate::formats::database::is_database;

@@ -6,13 +6,13 @@ use serde_json::{Value, json};
 
 use crate::error::Result;
 use crate::formats::goose::content::{blocks, role_of};
-use crate::formats::{Aside, INJECTED, Piece, Reading, SourceConversation, SourceMessage};
+use crate::formats::thread_builder::ThreadBuilder;
+use crate::formats::{INJECTED, Reading, SourceConversation, SourceMessage};
 use crate::model::{Block, Json, Message, Role, Summary, Time};
 
 /// One session while it is read.
-pub(super) struct Strand {
-    conversation: SourceConversation,
-    last: Option<String>,
+pub(super) struct GooseThread {
+    pub(super) thread: ThreadBuilder,
     /// How often an id was given; ids of goose may repeat.
     given: HashMap<String, u64>,
     /// The newest message, until it is known what follows it.
@@ -45,15 +45,11 @@ pub(super) struct Kept<'a> {
     pub(super) source: String,
 }
 
-impl Strand {
+impl GooseThread {
     /// Begins a session, and tells of it.
     pub(super) fn begin(conversation: SourceConversation, reading: &mut Reading<'_>) -> Result<Self> {
-        reading.give(Piece::Conversation(Box::new(conversation.clone())))?;
-        Ok(Self { conversation, last: None, given: HashMap::new(), waiting: None })
-    }
-
-    pub(super) fn id(&self) -> &str {
-        &self.conversation.id
+        let thread = ThreadBuilder::announced(conversation, reading)?;
+        Ok(Self { thread, given: HashMap::new(), waiting: None })
     }
 
     /// Takes a message. The answer is why it could not be read.
@@ -63,7 +59,7 @@ impl Strand {
         let mut message = Message::new(role_of(kept.role, &blocks), blocks);
         message.created_at = kept.time;
         let is_reply = message.role == Role::Assistant;
-        if is_reply && self.conversation.header.settings.provider.as_deref() == Some("anthropic") {
+        if is_reply && self.thread.conversation.header.settings.provider.as_deref() == Some("anthropic") {
             message.extra.set("api", word("anthropic"));
         }
         if is_reply && !sight.person {
@@ -72,31 +68,22 @@ impl Strand {
         let id = self.name(kept.id);
         if let Some(metadata) = kept.metadata.filter(|_| sight != Sight::ALL) {
             let source = json!({ "message_id": id, "metadata": metadata }).to_string();
-            let conversation = self.conversation.id.clone();
-            reading.give(Piece::Aside(Aside { conversation, line: kept.line, source }))?;
+            self.thread.aside(kept.line, source, reading)?;
         }
-        let parent = self.last.replace(id.clone());
-        let found = SourceMessage {
-            conversation: self.conversation.id.clone(),
-            id,
-            parent,
-            message,
-            keeps: Vec::new(),
-            line: kept.line,
-            source: kept.source,
-        };
+        let found = self.thread.next(id, message);
+        let found = SourceMessage { line: kept.line, source: kept.source, ..found };
         let before = self.waiting.take();
         let follows_hidden = before.as_ref().is_some_and(|before| !before.sight.model);
         if let Some(before) = before {
-            before.give(Some((sight, found.message.role)), reading)?;
+            before.give(Some((sight, found.message.role)), &mut self.thread, reading)?;
         }
         self.waiting = Some(Waiting { found, sight, follows_hidden });
         Ok(None)
     }
 
     /// Hands over what is left.
-    pub(super) fn finish(self, reading: &mut Reading<'_>) -> Result<()> {
-        self.waiting.map_or(Ok(()), |waiting| waiting.give(None, reading))
+    pub(super) fn finish(&mut self, reading: &mut Reading<'_>) -> Result<()> {
+        self.waiting.take().map_or(Ok(()), |waiting| waiting.give(None, &mut self.thread, reading))
     }
 
     /// An id that no other message of the session has.
@@ -123,13 +110,18 @@ impl Waiting {
     /// Hands over the message. A prompt that the person does not see, after what the model does not see, is a summary if
     /// a reply follows that the person does not see either. A prompt that was only put away looks the same, but no such
     /// reply follows it.
-    fn give(mut self, next: Option<(Sight, Role)>, reading: &mut Reading<'_>) -> Result<()> {
+    fn give(
+        mut self,
+        next: Option<(Sight, Role)>,
+        thread: &mut ThreadBuilder,
+        reading: &mut Reading<'_>,
+    ) -> Result<()> {
         let goes_on = next.is_some_and(|(sight, role)| !sight.person && role == Role::Assistant);
         let message = &mut self.found.message;
         if message.role == Role::User && !self.sight.person && self.follows_hidden && goes_on {
             summarise(message);
         }
-        reading.give(Piece::Message(Box::new(self.found)))
+        thread.add(self.found, reading)
     }
 }
 
