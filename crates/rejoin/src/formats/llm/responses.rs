@@ -8,6 +8,7 @@ use crate::error::Result;
 use crate::formats::database::{Database, Row};
 use crate::formats::llm::message::{describe, json_of, text};
 use crate::formats::llm::references;
+use crate::formats::thread_builder::ThreadBuilder;
 use crate::formats::{Aside, Piece, Reading, SourceConversation, SourceMessage};
 use crate::model::{Block, Fields, Json, Message, Role, Thinking, Time, ToolCall, ToolResult};
 
@@ -49,7 +50,7 @@ pub(super) fn keep(
 /// Reads these conversations.
 pub(super) fn read(database: &Database, all: &Earlier, reading: &mut Reading<'_>) -> Result<()> {
     let tables = Tables::of(database)?;
-    all.iter().try_for_each(|(id, rows)| Strand::read(database, &tables, id, rows, reading))
+    all.iter().try_for_each(|(id, rows)| ResponsesThread::read(database, &tables, id, rows, reading))
 }
 
 fn response(database: &Database, id: &str) -> Result<Option<Row>> {
@@ -95,41 +96,40 @@ impl Tables {
 }
 
 /// One conversation while it is read.
-struct Strand<'a> {
+struct ResponsesThread<'a> {
     database: &'a Database,
     tables: &'a Tables,
-    id: &'a str,
-    last: Option<String>,
+    thread: ThreadBuilder,
     /// The instructions that hold, which are in every row or only in the first.
     system: String,
 }
 
-impl<'a> Strand<'a> {
+impl<'a> ResponsesThread<'a> {
     fn read(
         database: &'a Database,
         tables: &'a Tables,
-        id: &'a str,
+        id: &str,
         rows: &[String],
         reading: &mut Reading<'_>,
     ) -> Result<()> {
-        let mut strand = Strand { database, tables, id, last: None, system: String::new() };
+        let thread = ThreadBuilder::new(SourceConversation::new(id, Time::default()));
+        let mut read = Self { database, tables, thread, system: String::new() };
         let described = database.one("SELECT * FROM conversations WHERE id = ?1", &[id.into()])?;
         for (place, row) in rows.iter().enumerate() {
             let Some(row) = response(database, row)? else { continue };
             let time = row.time("datetime_utc").unwrap_or_default();
             if place == 0 {
-                let mut conversation = SourceConversation::new(id, time);
-                let header = &mut conversation.header;
+                read.thread.conversation.created_at = time;
+                let header = &mut read.thread.conversation.header;
                 header.title = described.as_ref().and_then(|described| described.word("name"));
                 header.settings.model = described
                     .as_ref()
                     .and_then(|described| described.word("model"))
                     .or_else(|| row.word("model"));
-                reading.give(Piece::Conversation(Box::new(conversation)))?;
             }
-            strand.take(&row, time, reading)?;
+            read.take(&row, time, reading)?;
         }
-        reading.give(Piece::Complete(id.to_owned()))
+        read.thread.complete(reading)
     }
 
     fn take(&mut self, row: &Row, time: Time, reading: &mut Reading<'_>) -> Result<()> {
@@ -194,16 +194,8 @@ impl<'a> Strand<'a> {
         message.created_at = Some(time);
         let source = source.to_string();
         self.database.pass(source.len() as u64, reading)?;
-        let parent = self.last.replace(id.to_owned());
-        reading.give(Piece::Message(Box::new(SourceMessage {
-            conversation: self.id.to_owned(),
-            id: id.to_owned(),
-            parent,
-            message,
-            keeps: Vec::new(),
-            line: 0,
-            source,
-        })))
+        let message = self.thread.next(id, message);
+        self.thread.add(SourceMessage { source, ..message }, reading)
     }
 
     /// A text with the pieces that stand before it, each on lines of its own, as the model was sent them.

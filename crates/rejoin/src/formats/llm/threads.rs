@@ -6,7 +6,8 @@ use crate::error::Result;
 use crate::formats::database::{Database, Row};
 use crate::formats::llm::message;
 use crate::formats::llm::responses::{self, Earlier};
-use crate::formats::{Aside, Piece, Reading, SourceConversation, SourceMessage};
+use crate::formats::thread_builder::ThreadBuilder;
+use crate::formats::{Piece, Reading, SourceConversation, SourceMessage};
 use crate::model::Time;
 
 /// Reads every thread, and takes what it was before from the earlier conversations.
@@ -87,25 +88,25 @@ fn read_thread(database: &Database, calls: &Calls, id: &str, reading: &mut Readi
     if let Some(other) = row.word("forked_from") {
         conversation.header.extra.set("forked_from", message::text(&other));
     }
-    reading.give(Piece::Conversation(Box::new(conversation)))?;
-    let mut strand = Strand { database, calls, id, began, given: HashSet::new() };
+    let thread = ThreadBuilder::announced(conversation, reading)?;
+    let mut read = TurnsThread { database, calls, thread, began, given: HashSet::new() };
     for (turn, tip) in turns {
-        strand.follow(tip.clone(), reading)?;
-        strand.keep_if_silent(&turn, tip.as_deref(), reading)?;
+        read.follow(tip.clone(), reading)?;
+        read.keep_if_silent(&turn, tip.as_deref(), reading)?;
     }
-    strand.follow(row.word("tip_message_hash"), reading)
+    read.follow(row.word("tip_message_hash"), reading)
 }
 
 /// One thread while it is read.
-struct Strand<'a> {
+struct TurnsThread<'a> {
     database: &'a Database,
     calls: &'a Calls,
-    id: &'a str,
+    thread: ThreadBuilder,
     began: Time,
     given: HashSet<String>,
 }
 
-impl Strand<'_> {
+impl TurnsThread<'_> {
     /// Hands over the messages that lead to one, as far as they are new.
     fn follow(&mut self, tip: Option<String>, reading: &mut Reading<'_>) -> Result<()> {
         for hash in path(self.database, tip, |hash| self.given.contains(hash))? {
@@ -115,7 +116,7 @@ impl Strand<'_> {
         Ok(())
     }
 
-    fn give(&self, hash: &str, reading: &mut Reading<'_>) -> Result<()> {
+    fn give(&mut self, hash: &str, reading: &mut Reading<'_>) -> Result<()> {
         let Some((mut said, mut source)) = message::read(self.database, hash)? else { return Ok(()) };
         let call = self.calls.first(self.database, hash)?;
         let mut time = call.as_ref().and_then(|call| call.time("datetime_utc")).unwrap_or(self.began);
@@ -128,19 +129,12 @@ impl Strand<'_> {
         let parent = source["message"]["parent_hash"].as_str().map(str::to_owned);
         let source = source.to_string();
         self.database.pass(source.len() as u64, reading)?;
-        reading.give(Piece::Message(Box::new(SourceMessage {
-            conversation: self.id.to_owned(),
-            id: hash.to_owned(),
-            parent,
-            message: said,
-            keeps: Vec::new(),
-            line: 0,
-            source,
-        })))
+        let message = self.thread.message(hash, parent, said);
+        self.thread.add(SourceMessage { source, ..message }, reading)
     }
 
     /// A call that said nothing new has no message that it could stand beside.
-    fn keep_if_silent(&self, turn: &str, tip: Option<&str>, reading: &mut Reading<'_>) -> Result<()> {
+    fn keep_if_silent(&mut self, turn: &str, tip: Option<&str>, reading: &mut Reading<'_>) -> Result<()> {
         let first =
             tip.and_then(|tip| self.calls.first.get(tip)).map(|place| self.calls.ids[*place].as_str());
         if first == Some(turn) {
@@ -149,7 +143,6 @@ impl Strand<'_> {
         let Some(row) = self.database.one("SELECT * FROM turns WHERE id = ?1", &[turn.into()])? else {
             return Ok(());
         };
-        let source = row.to_json(&[]).to_string();
-        reading.give(Piece::Aside(Aside { conversation: self.id.to_owned(), line: 0, source }))
+        self.thread.aside(0, row.to_json(&[]).to_string(), reading)
     }
 }
