@@ -43,8 +43,8 @@ pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
     let path = source.path();
     let above = place::session_of(path)?.map(|(session, _)| (session, None));
     let Some(main) = read_file(path, above, reading)? else { return Ok(()) };
-    for run in place::runs(path, main.id())? {
-        read_file(&run, Some((main.id().to_owned(), Some(&main))), reading)?;
+    for run in place::runs(path, main.thread.id())? {
+        read_file(&run, Some((main.thread.id().to_owned(), Some(&main))), reading)?;
     }
     Ok(())
 }
@@ -127,7 +127,7 @@ impl Session<'_> {
         };
         let is_about = session_id.is_some() || summary.is_some() || messages.is_some() || rewind_to.is_some();
         if let Some(title) = summary.filter(|title| !title.trim().is_empty()) {
-            replay.title(title);
+            replay.thread.conversation.header.title = Some(title);
         }
         if let Some(messages) = messages {
             let mut records = Vec::new();
@@ -151,7 +151,7 @@ impl Session<'_> {
         }
         match if is_about { Ok(None) } else { record(text)? } {
             Ok(Some(record)) => replay.record(record, number, text, reading),
-            Ok(None) => replay.aside(number, text, reading),
+            Ok(None) => replay.thread.aside(number, text, reading),
             Err(why) => reading.skip(self.path, number, why),
         }
     }

@@ -4,7 +4,8 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use crate::error::{Error, Result};
 use crate::formats::gemini::record::Record;
-use crate::formats::{Aside, Piece, Reading, SourceConversation, SourceMessage, unfinished};
+use crate::formats::thread_builder::ThreadBuilder;
+use crate::formats::{Reading, SourceConversation, SourceMessage, unfinished};
 use crate::model::{Message, Role, Time};
 
 /// So many of the newest records are held, because one before them may change.
@@ -39,11 +40,7 @@ struct Step {
 
 /// One session while its operations are read.
 pub(super) struct Replay {
-    conversation: SourceConversation,
-    is_told: bool,
-    /// Lines that came before the first message, and their bytes.
-    early: Vec<Aside>,
-    early_bytes: u64,
+    pub(super) thread: ThreadBuilder,
     versions: HashMap<String, Vec<Version>>,
     list: Vec<Step>,
     /// Where each record stands on the list first.
@@ -60,10 +57,7 @@ pub(super) struct Replay {
 impl Replay {
     pub(super) fn new(conversation: SourceConversation) -> Self {
         Self {
-            conversation,
-            is_told: false,
-            early: Vec::new(),
-            early_bytes: 0,
+            thread: ThreadBuilder::new(conversation),
             versions: HashMap::new(),
             list: Vec::new(),
             places: HashMap::new(),
@@ -72,14 +66,6 @@ impl Replay {
             held: VecDeque::new(),
             calls: Vec::new(),
         }
-    }
-
-    pub(super) fn id(&self) -> &str {
-        &self.conversation.id
-    }
-
-    pub(super) fn title(&mut self, title: String) {
-        self.conversation.header.title = Some(title);
     }
 
     /// The newest message with a call that was there at a time.
@@ -103,7 +89,7 @@ impl Replay {
                 return check(open.source.len() as u64, reading.limits().line_bytes);
             }
             if record.pieces.is_subset(&open.record.pieces) {
-                return self.aside(number, source, reading);
+                return self.thread.aside(number, source, reading);
             }
         }
         let line = Line { record, number, source: source.to_owned() };
@@ -116,7 +102,7 @@ impl Replay {
             return self.replace(place, line, reading);
         }
         if self.is_told_above(&line.record) {
-            return self.aside(number, source, reading);
+            return self.thread.aside(number, source, reading);
         }
         self.open = Some(line);
         Ok(())
@@ -176,7 +162,7 @@ impl Replay {
     fn replace(&mut self, place: usize, line: Line, reading: &mut Reading<'_>) -> Result<()> {
         let step = &self.list[place];
         if line.record.pieces.is_subset(&self.versions[&step.id][step.version].pieces) {
-            return self.aside(line.number, &line.source, reading);
+            return self.thread.aside(line.number, line.source, reading);
         }
         let after = self.cut(place);
         self.place(line, reading)?;
@@ -207,32 +193,24 @@ impl Replay {
     }
 
     fn tell(&mut self, line: Line, parent: Option<String>, reading: &mut Reading<'_>) -> Result<usize> {
-        self.announce(reading)?;
         let id = &line.record.id;
         let count = self.versions.get(id).map_or(0, Vec::len);
         let name = if count == 0 { id.clone() } else { format!("{id}#{}", count + 1) };
         if let Some(model) = line.record.model() {
-            self.conversation.header.settings.model = Some(model);
+            self.thread.conversation.header.settings.model = Some(model);
         }
         if let (true, Some(time)) = (line.record.has_calls(), line.record.time) {
             self.calls.push((time, name.clone()));
         }
-        let mut message = SourceMessage {
-            conversation: self.conversation.id.clone(),
-            id: name.clone(),
-            parent: parent.clone(),
-            message: line.record.said.clone(),
-            keeps: Vec::new(),
-            line: line.number,
-            source: line.source.clone(),
-        };
+        let message = self.thread.message(name.as_str(), parent.clone(), line.record.said.clone());
+        let mut message = SourceMessage { line: line.number, source: line.source.clone(), ..message };
         let mark = |message: &mut Message| {
             if line.record.is_open {
                 unfinished::mark(message);
             }
         };
         mark(&mut message.message);
-        reading.give(Piece::Message(Box::new(message.clone())))?;
+        self.thread.add(message.clone(), reading)?;
         let mut last = name.clone();
         if !line.record.results.is_empty() {
             last = format!("{name}/results");
@@ -241,7 +219,7 @@ impl Replay {
             message.message = Message::new(Role::Tool, line.record.results.clone());
             message.message.created_at = line.record.time;
             mark(&mut message.message);
-            reading.give(Piece::Message(Box::new(message)))?;
+            self.thread.add(message, reading)?;
         }
         let pieces = line.record.pieces.clone();
         let versions = self.versions.entry(line.record.id.clone()).or_default();
@@ -278,34 +256,11 @@ impl Replay {
         newest.into_iter().try_for_each(|line| self.place(line, reading))
     }
 
-    /// Keeps a line that is no message.
-    pub(super) fn aside(&mut self, line: u64, source: &str, reading: &mut Reading<'_>) -> Result<()> {
-        let aside = Aside { conversation: self.conversation.id.clone(), line, source: source.to_owned() };
-        if self.is_told {
-            return reading.give(Piece::Aside(aside));
-        }
-        self.early.push(aside);
-        self.early_bytes += source.len() as u64;
-        check(self.early_bytes, reading.limits().line_bytes)
-    }
-
-    fn announce(&mut self, reading: &mut Reading<'_>) -> Result<()> {
-        if self.is_told {
-            return Ok(());
-        }
-        self.is_told = true;
-        reading.give(Piece::Conversation(Box::new(self.conversation.clone())))?;
-        std::mem::take(&mut self.early).into_iter().try_for_each(|aside| reading.give(Piece::Aside(aside)))
-    }
-
     /// Tells what is left, and where the program would go on.
     pub(super) fn finish(&mut self, reading: &mut Reading<'_>) -> Result<()> {
         self.close(reading)?;
-        if !self.is_told {
-            return Ok(());
-        }
-        self.conversation.head = self.tip().map(|tip| tip.last.clone());
-        reading.give(Piece::Conversation(Box::new(self.conversation.clone())))
+        let head = self.tip().map(|tip| tip.last.clone());
+        self.thread.finish(head, reading)
     }
 }
 
