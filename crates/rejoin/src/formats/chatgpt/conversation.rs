@@ -10,7 +10,8 @@ use crate::error::Result;
 use crate::formats::chatgpt::content;
 use crate::formats::found::Found;
 use crate::formats::order::{Node, parents_first};
-use crate::formats::{Aside, INJECTED, Piece, Reading, SourceConversation, SourceMessage};
+use crate::formats::thread_builder::ThreadBuilder;
+use crate::formats::{INJECTED, Reading, SourceConversation, SourceMessage};
 use crate::model::{Block, Fields, Json, Message, Role, Status, Time, ToolCall, ToolResult};
 
 /// So far above a result its call is looked for.
@@ -94,19 +95,16 @@ pub(super) fn read(path: &Path, text: &str, number: u64, reading: &mut Reading<'
             .iter()
             .find_map(|place| said(&entries[*place].2).and_then(|said| said.create_time.and_then(time)))
     });
-    let mut telling = Telling {
-        conversation: conversation(id, created.unwrap_or_default(), &mut found),
-        number,
-        told: HashMap::new(),
-        is_told: false,
-        early: vec![about(&found)?],
-    };
+    let conversation = conversation(id, created.unwrap_or_default(), &mut found);
+    let mut thread = ChatGptThread { thread: ThreadBuilder::new(conversation), number, told: HashMap::new() };
+    // Its place among the conversations is another one in the next export, so asides have no line.
+    thread.thread.keep(0, about(&found)?);
     let current = found.text("current_node");
     for place in order {
         let (name, node, entry) = &entries[place];
-        telling.node(name, node, entry, reading)?;
+        thread.node(name, node, entry, reading)?;
     }
-    telling.finish(current, reading)
+    thread.finish(current, reading)
 }
 
 fn nodes<'a>(entries: &'a [(&'a str, &Json, Entry<'_>)]) -> Vec<Node<'a>> {
@@ -160,16 +158,13 @@ fn time(raw: &RawValue) -> Option<Time> {
 }
 
 /// A conversation while its nodes are told.
-struct Telling {
-    conversation: SourceConversation,
+struct ChatGptThread {
+    thread: ThreadBuilder,
     number: u64,
     told: HashMap<String, Told>,
-    is_told: bool,
-    /// What is kept beside, until there is a message.
-    early: Vec<String>,
 }
 
-impl Telling {
+impl ChatGptThread {
     fn node(&mut self, name: &str, node: &Json, entry: &Entry<'_>, reading: &mut Reading<'_>) -> Result<()> {
         let follows = match &entry.parent {
             Some(parent) => self.told.get(parent).map_or(Some(parent.clone()), |told| told.follows.clone()),
@@ -179,19 +174,12 @@ impl Telling {
         let message = said(entry).map(|said| self.message(name, entry, said, &mut told)).transpose()?;
         match message.filter(|message| !message.blocks.is_empty()) {
             Some(message) => {
-                self.announce(reading)?;
                 told.follows = Some(name.to_owned());
-                reading.give(Piece::Message(Box::new(SourceMessage {
-                    conversation: self.conversation.id.clone(),
-                    id: name.to_owned(),
-                    parent: follows,
-                    message,
-                    keeps: Vec::new(),
-                    line: self.number,
-                    source: node.as_str().to_owned(),
-                })))?;
+                let message = self.thread.message(name, follows, message);
+                let source = node.as_str().to_owned();
+                self.thread.add(SourceMessage { line: self.number, source, ..message }, reading)?;
             }
-            None => self.aside(node.as_str().to_owned(), reading)?,
+            None => self.thread.aside(0, node.as_str(), reading)?,
         }
         self.told.insert(name.to_owned(), told);
         Ok(())
@@ -255,34 +243,10 @@ impl Telling {
         any
     }
 
-    fn announce(&mut self, reading: &mut Reading<'_>) -> Result<()> {
-        if self.is_told {
-            return Ok(());
-        }
-        self.is_told = true;
-        reading.give(Piece::Conversation(Box::new(self.conversation.clone())))?;
-        std::mem::take(&mut self.early).into_iter().try_for_each(|source| self.aside(source, reading))
-    }
-
-    fn aside(&mut self, source: String, reading: &mut Reading<'_>) -> Result<()> {
-        if !self.is_told {
-            self.early.push(source);
-            return Ok(());
-        }
-        let conversation = self.conversation.id.clone();
-        // Its place among the conversations is another one in the next export.
-        reading.give(Piece::Aside(Aside { conversation, line: 0, source }))
-    }
-
     /// Tells where the program would go on.
     fn finish(mut self, current: Option<String>, reading: &mut Reading<'_>) -> Result<()> {
-        if !self.is_told {
-            return Ok(());
-        }
-        self.conversation.head =
-            current.and_then(|current| self.told.get(&current)).and_then(|told| told.follows.clone());
-        let id = self.conversation.id.clone();
-        reading.give(Piece::Conversation(Box::new(self.conversation)))?;
-        reading.give(Piece::Complete(id))
+        let head = current.and_then(|current| self.told.remove(&current)).and_then(|told| told.follows);
+        self.thread.finish(head, reading)?;
+        self.thread.complete(reading)
     }
 }
