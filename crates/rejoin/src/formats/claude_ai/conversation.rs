@@ -9,7 +9,8 @@ use crate::error::Result;
 use crate::formats::claude_ai::content::{self, Section};
 use crate::formats::found::Found;
 use crate::formats::order::{Node, parents_first};
-use crate::formats::{Aside, Piece, Reading, SourceConversation, SourceMessage};
+use crate::formats::thread_builder::ThreadBuilder;
+use crate::formats::{Reading, SourceConversation, SourceMessage};
 use crate::model::{Json, Message, Time};
 
 /// The parent of a first message, where parents are named.
@@ -57,19 +58,16 @@ pub(super) fn read(path: &Path, text: &str, number: u64, reading: &mut Reading<'
 }
 
 fn tell(
-    mut conversation: SourceConversation,
+    conversation: SourceConversation,
     about: &str,
     entries: &[Entry<'_>],
     newest: Option<String>,
     number: u64,
     reading: &mut Reading<'_>,
 ) -> Result<()> {
-    let id = conversation.id.clone();
-    // Its place among the conversations is another one in the next export.
-    let aside =
-        |source: &str| Piece::Aside(Aside { conversation: id.clone(), line: 0, source: source.to_owned() });
-    reading.give(Piece::Conversation(Box::new(conversation.clone())))?;
-    reading.give(aside(about))?;
+    let mut thread = ThreadBuilder::announced(conversation, reading)?;
+    // Its place among the conversations is another one in the next export, so asides have no line.
+    thread.aside(0, about, reading)?;
     let nodes: Vec<Node<'_>> = entries
         .iter()
         .map(|entry| Node { id: &entry.id, parent: entry.parent.as_deref(), rank: 0 })
@@ -82,7 +80,7 @@ fn tell(
         let mut parent =
             above.and_then(|above| follows.get(above).cloned().unwrap_or(Some(above.to_owned())));
         if entry.sections.is_empty() {
-            reading.give(aside(entry.raw.get()))?;
+            thread.aside(0, entry.raw.get(), reading)?;
         }
         for (count, section) in entry.sections.iter().enumerate() {
             let name = if count == 0 { entry.id.clone() } else { format!("{}/{count}", entry.id) };
@@ -94,21 +92,14 @@ fn tell(
             } else {
                 Json::of(&section.blocks)?.as_str().to_owned()
             };
-            reading.give(Piece::Message(Box::new(SourceMessage {
-                conversation: id.clone(),
-                id: name.clone(),
-                parent: parent.replace(name),
-                message,
-                keeps: Vec::new(),
-                line: number,
-                source,
-            })))?;
+            let message = thread.message(name.as_str(), parent.replace(name.clone()), message);
+            thread.add(SourceMessage { line: number, source, ..message }, reading)?;
         }
         follows.insert(&entry.id, parent);
     }
-    conversation.head = newest.and_then(|newest| follows.get(newest.as_str()).cloned().flatten());
-    reading.give(Piece::Conversation(Box::new(conversation)))?;
-    reading.give(Piece::Complete(id))
+    let head = newest.and_then(|newest| follows.remove(newest.as_str()).flatten());
+    thread.finish(head, reading)?;
+    thread.complete(reading)
 }
 
 /// One message. Where no parent is named, it follows the one before.
