@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest as _, Sha256};
 
 use crate::error::{Error, Result};
-use crate::formats::{Aside, Piece, Reading, SourceConversation, SourceMessage, octets};
+use crate::formats::thread_builder::ThreadBuilder;
+use crate::formats::{Reading, SourceConversation, SourceMessage, octets};
 use crate::model::{Block, Fields, Json, Message, Other, Role, Time};
 
 /// How the line of a launch begins; the time follows.
@@ -77,7 +78,7 @@ struct Launch {
     /// The messages before the first prompt, which gives the conversation its name.
     early: Vec<SourceMessage>,
     early_bytes: usize,
-    conversation: Option<SourceConversation>,
+    thread: ThreadBuilder,
     model: Option<String>,
 }
 
@@ -135,7 +136,7 @@ impl Launches {
         let is_prompt = open.speaker == Speaker::Person;
         let (said, bytes) = (open.text.trim().to_owned(), open.source.len());
         let message = self.launch.message(open)?;
-        if self.launch.conversation.is_some() {
+        if self.launch.thread.is_announced() {
             return self.launch.tell(message, reading);
         }
         self.launch.early_bytes += bytes;
@@ -163,11 +164,10 @@ impl Launches {
 
     fn end(&mut self, reading: &mut Reading<'_>) -> Result<()> {
         self.close(reading)?;
-        match self.launch.conversation.take() {
-            Some(conversation) => reading.give(Piece::Complete(conversation.id)),
-            None if self.launch.early.is_empty() => Ok(()),
-            None => reading.skip(&self.path, self.launch.line, "nothing was asked in this launch"),
+        if !self.launch.early.is_empty() {
+            return reading.skip(&self.path, self.launch.line, "nothing was asked in this launch");
         }
+        self.launch.thread.complete(reading)
     }
 }
 
@@ -181,7 +181,7 @@ impl Launch {
             count: 0,
             early: Vec::new(),
             early_bytes: 0,
-            conversation: None,
+            thread: ThreadBuilder::new(SourceConversation::new("", Time::default())),
             model: None,
         }
     }
@@ -210,16 +210,11 @@ impl Launch {
         let mut conversation = SourceConversation::new(name, created);
         conversation.header.project = project;
         conversation.header.settings.model.clone_from(&self.model);
-        reading.give(Piece::Conversation(Box::new(conversation.clone())))?;
+        self.thread.conversation = conversation;
         if !self.stamp.is_empty() {
-            let source = format!("{START}{}", self.stamp);
-            reading.give(Piece::Aside(Aside {
-                conversation: conversation.id.clone(),
-                line: self.line,
-                source,
-            }))?;
+            self.thread.keep(self.line, format!("{START}{}", self.stamp));
         }
-        self.conversation = Some(conversation);
+        self.thread.announce(reading)?;
         std::mem::take(&mut self.early).into_iter().try_for_each(|message| self.tell(message, reading))
     }
 
@@ -242,21 +237,14 @@ impl Launch {
                 Message::new(Role::System, vec![Block::Other(Other { kind: "console".to_owned(), fields })])
             }
         };
-        Ok(SourceMessage {
-            conversation: String::new(),
-            id: format!("m{}", self.count),
-            parent: (self.count > 1).then(|| format!("m{}", self.count - 1)),
-            message,
-            keeps: Vec::new(),
-            line: open.line,
-            source: open.source.trim_end().to_owned(),
-        })
+        let message = self.thread.next(format!("m{}", self.count), message);
+        Ok(SourceMessage { line: open.line, source: open.source.trim_end().to_owned(), ..message })
     }
 
-    fn tell(&self, mut message: SourceMessage, reading: &mut Reading<'_>) -> Result<()> {
-        let conversation = self.conversation.as_ref().expect("it was announced before its messages");
-        message.conversation.clone_from(&conversation.id);
-        reading.give(Piece::Message(Box::new(message)))
+    fn tell(&mut self, mut message: SourceMessage, reading: &mut Reading<'_>) -> Result<()> {
+        // The first messages were read before the conversation had a name.
+        self.thread.id().clone_into(&mut message.conversation);
+        self.thread.add(message, reading)
     }
 }
 
