@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use serde_json::value::RawValue;
 
-use crate::formats::found::{Found, is_text};
+use crate::formats::raw_object::{RawObject, is_text};
 use crate::model::{Block, Json, Media, MediaKind, Message, Other, Role, Thinking, ToolCall, ToolResult};
 
 /// So many characters of a call or a result are said in words; the whole of it is in the tag.
@@ -40,7 +40,9 @@ fn part(raw: &RawValue) -> Block {
     if is_text(raw) {
         return Block::text(serde_json::from_str::<String>(raw.get()).unwrap_or_default());
     }
-    let Ok(mut found) = serde_json::from_str::<Found<'_>>(raw.get()) else { return Block::text(raw.get()) };
+    let Ok(mut found) = serde_json::from_str::<RawObject<'_>>(raw.get()) else {
+        return Block::text(raw.get());
+    };
     let kind = found.text("type").unwrap_or_default();
     let known = match kind.as_str() {
         "reasoning" => reasoning(&mut found),
@@ -52,24 +54,24 @@ fn part(raw: &RawValue) -> Block {
     known.unwrap_or_else(|| Block::Other(Other { kind, fields: found.all() }))
 }
 
-fn reasoning(found: &mut Found<'_>) -> Option<Block> {
+fn reasoning(found: &mut RawObject<'_>) -> Option<Block> {
     let text = found.text("text")?;
     Some(Block::Thinking(Thinking { text, signature: None, extra: found.rest() }))
 }
 
-fn tool_call(found: &mut Found<'_>) -> Option<Block> {
+fn tool_call(found: &mut RawObject<'_>) -> Option<Block> {
     let (id, name) = (found.text("toolCallId")?, found.text("toolName")?);
     let input = found.raw("input").or_else(|| found.raw("args")).map(Json::from_raw).unwrap_or_default();
     Some(Block::ToolCall(ToolCall { id, name, input, extra: found.rest() }))
 }
 
 /// An output is wrapped in an object that says what it is; older versions have it bare in `result`.
-fn tool_result(found: &mut Found<'_>) -> Option<Block> {
+fn tool_result(found: &mut RawObject<'_>) -> Option<Block> {
     let call_id = found.text("toolCallId")?;
     let mut is_error = found.raw("isError").is_some_and(|raw| raw.get() == "true");
     let output = match found.raw("output") {
         Some(wrapped) => {
-            let mut inner: Option<Found<'_>> = serde_json::from_str(wrapped.get()).ok();
+            let mut inner: Option<RawObject<'_>> = serde_json::from_str(wrapped.get()).ok();
             let kind = inner.as_mut().and_then(|inner| inner.text("type")).unwrap_or_default();
             is_error |= kind.starts_with("error");
             inner.and_then(|mut inner| inner.raw("value")).unwrap_or(wrapped)
@@ -81,7 +83,7 @@ fn tool_result(found: &mut Found<'_>) -> Option<Block> {
 }
 
 /// The SDK's own form; a part without its fields may be in another.
-fn media(kind: &str, found: &mut Found<'_>) -> Option<Block> {
+fn media(kind: &str, found: &mut RawObject<'_>) -> Option<Block> {
     let mime_type = found.text("mediaType").or_else(|| found.text("mimeType"));
     let bytes = match &mime_type {
         Some(_) => found.text("image").or_else(|| found.text("data"))?,

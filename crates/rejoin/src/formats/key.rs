@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use crate::error::{Error, Result};
-use crate::formats::octets;
+use crate::formats::encoding;
 
 /// A key of 256 bits. It is shown to nobody.
 #[derive(Clone, PartialEq, Eq)]
@@ -34,7 +34,7 @@ impl Key {
             return Ok(Self(raw));
         }
         let text = str::from_utf8(line).unwrap_or_default().trim();
-        octets::from_hex(text).map(Self).or_else(|| Self::from_base64(text).ok()).ok_or_else(|| {
+        encoding::from_hex(text).map(Self).or_else(|| Self::from_base64(text).ok()).ok_or_else(|| {
             Error::invalid("the key is not 32 bytes, nor those in hexadecimal digits or base64")
         })
     }
@@ -59,7 +59,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_key_is_the_same_in_every_form(bytes: [u8; 32]) {
-            let (hex, base64) = (octets::hex(&bytes), STANDARD.encode(bytes));
+            let (hex, base64) = (encoding::hex(&bytes), STANDARD.encode(bytes));
             let with_end = |text: &[u8]| [text, b"\n"].concat();
             let forms = [
                 bytes.to_vec(),

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
 
-use crate::formats::{SourceConversation, SourceKept, SourceMessage, SourceParent, octets};
+use crate::formats::{SourceConversation, SourceKept, SourceMessage, SourceParent, encoding};
 use crate::model::{Conversation, Hold, Message, Time};
 
 /// The name of the field.
@@ -162,5 +162,5 @@ impl ConversationTag {
 
 /// Enough of a hash to notice a change by hand.
 fn hash(text: &str) -> String {
-    octets::hex(&Sha256::digest(text.as_bytes())[..8])
+    encoding::hex(&Sha256::digest(text.as_bytes())[..8])
 }

@@ -9,7 +9,7 @@
 //! - At the end the conversation is repeated, with everything that was learnt about it and with its head.
 
 use crate::error::Result;
-use crate::formats::held::Held;
+use crate::formats::byte_budget::ByteBudget;
 use crate::formats::tag::MessageTag;
 use crate::formats::{Aside, Piece, Reading, SourceConversation, SourceMessage};
 use crate::model::{Block, Message};
@@ -25,12 +25,12 @@ pub(super) struct ThreadBuilder {
     is_announced: bool,
     /// Lines that came before the conversation was announced.
     early: Vec<Aside>,
-    early_bytes: Held,
+    early_bytes: ByteBudget,
     /// The message that the next one follows.
     last: Option<String>,
     /// A message of which more pieces may come.
     held: Option<SourceMessage>,
-    held_bytes: Held,
+    held_bytes: ByteBudget,
 }
 
 impl ThreadBuilder {
@@ -40,10 +40,10 @@ impl ThreadBuilder {
             conversation,
             is_announced: false,
             early: Vec::new(),
-            early_bytes: Held::of("what comes before the first message"),
+            early_bytes: ByteBudget::of("what comes before the first message"),
             last: None,
             held: None,
-            held_bytes: Held::of(MESSAGE),
+            held_bytes: ByteBudget::of(MESSAGE),
         }
     }
 
@@ -156,7 +156,7 @@ impl ThreadBuilder {
 
     /// Holds a message of which more pieces may come.
     pub(super) fn hold(&mut self, message: SourceMessage) {
-        self.held_bytes = Held::of(MESSAGE);
+        self.held_bytes = ByteBudget::of(MESSAGE);
         self.held_bytes.add(&message.source);
         self.held = Some(message);
     }

@@ -49,12 +49,12 @@ pub use snapshot::RecoverySnapshot;
 
 use crate::archive::{Archive, Clock, Events, Retention, Strain};
 use crate::error::{ErrorKind, Result};
-pub use crate::formats::agent_voice::closed::{
-    AttachmentType, AudioFormat, Classification, ParticipantRole, RetentionPolicy,
-};
 pub use crate::formats::agent_voice::schema::{
     AttachmentRef, AudioArtifactRef, ConversationMetrics, ConversationRecord, ConversationSummary,
     FramePrivacy, MessageFrame, ParticipantRef, PrivacyEnvelope, RetentionInfo, StorageEnvelope,
+};
+pub use crate::formats::agent_voice::string_enum::{
+    AttachmentType, AudioFormat, Classification, ParticipantRole, RetentionPolicy,
 };
 use crate::formats::agent_voice::{frame, record};
 use crate::model::{ConversationId, Hold, StoredConversation, StoredMessage, Time};

@@ -8,8 +8,8 @@ use sha2::{Digest as _, Sha256};
 
 use crate::error::{Error, Result};
 use crate::formats::agent_voice::VERSION;
-use crate::formats::found::Found;
-use crate::formats::{Key, octets};
+use crate::formats::raw_object::RawObject;
+use crate::formats::{Key, encoding};
 use crate::model::Time;
 
 /// The length of what proves that nothing was changed.
@@ -29,12 +29,12 @@ struct Envelope<'a> {
 
 /// True for the text of an envelope.
 pub(super) fn is_sealed(text: &str) -> bool {
-    serde_json::from_str::<Found<'_>>(text).is_ok_and(|mut found| found.raw("cipherText").is_some())
+    serde_json::from_str::<RawObject<'_>>(text).is_ok_and(|mut found| found.raw("cipherText").is_some())
 }
 
 /// Opens an envelope.
 pub(super) fn open(text: &str, key: &Key) -> Result<String> {
-    let mut found: Found<'_> =
+    let mut found: RawObject<'_> =
         serde_json::from_str(text).map_err(|cause| Error::corrupt("read an envelope").because(cause))?;
     let version: Option<u64> = crate::formats::tag::read(found.raw("schemaVersion"));
     if version.is_some_and(|version| version > VERSION) {
@@ -95,5 +95,5 @@ fn cipher(key: &Key) -> LessSafeKey {
 
 /// The SHA-256 of bytes, in hexadecimal digits.
 pub(super) fn hash(bytes: &[u8]) -> String {
-    octets::hex(&Sha256::digest(bytes))
+    encoding::hex(&Sha256::digest(bytes))
 }

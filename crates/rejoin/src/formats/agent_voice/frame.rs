@@ -3,9 +3,9 @@
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
-use crate::formats::agent_voice::closed::{is_known_sound, with_given_type, with_known_type};
 use crate::formats::agent_voice::schema::{AttachmentRef, AudioArtifactRef, FramePrivacy, MessageFrame};
-use crate::formats::found::Found;
+use crate::formats::agent_voice::string_enum::{is_known_sound, with_given_type, with_known_type};
+use crate::formats::raw_object::RawObject;
 use crate::formats::tag::{self, MessageTag};
 use crate::formats::{SourceMessage, content};
 use crate::model::{Block, Fields, Json, Media, MediaKind, Message, PrivacyNotes, Role, Time};
@@ -119,7 +119,7 @@ pub(super) struct Spoken {
 }
 
 /// What a frame says; none when nobody is known to have said it.
-pub(super) fn read(mut found: Found<'_>, place: usize) -> Option<Spoken> {
+pub(super) fn read(mut found: RawObject<'_>, place: usize) -> Option<Spoken> {
     let role = found.text("role").as_deref().and_then(content::role)?;
     let said = found.raw("content");
     let mut message = Message::new(role, said.map(content::blocks).unwrap_or_default());
@@ -139,7 +139,7 @@ pub(super) fn read(mut found: Found<'_>, place: usize) -> Option<Spoken> {
 }
 
 fn notes(raw: &RawValue) -> Option<PrivacyNotes> {
-    let mut found: Found<'_> = serde_json::from_str(raw.get()).ok()?;
+    let mut found: RawObject<'_> = serde_json::from_str(raw.get()).ok()?;
     let notes = PrivacyNotes {
         contains_secrets: tag::read(found.raw("containsSecrets")).unwrap_or_default(),
         redaction_rules: tag::read(found.raw("redactionRulesApplied")).unwrap_or_default(),

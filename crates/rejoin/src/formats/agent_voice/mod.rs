@@ -10,15 +10,15 @@
 //! read without one, and written where no key is given. A record holds only what a person and an assistant said; what
 //! else there is stands beside a frame, where the program passes over it.
 
-pub(crate) mod closed;
 mod envelope;
 pub(crate) mod frame;
 mod read;
 pub(crate) mod record;
 pub(crate) mod schema;
+pub(crate) mod string_enum;
 mod write;
 
-use crate::formats::found::Found;
+use crate::formats::raw_object::RawObject;
 use crate::formats::{Detection, Format, Source};
 
 /// The version of the record that is written.
@@ -50,7 +50,7 @@ fn detect(source: &Source) -> Detection {
         return Detection::No;
     }
     let Ok(head) = str::from_utf8(&source.head()[..boundary(source.head())]) else { return Detection::No };
-    let is_whole = serde_json::from_str::<Found<'_>>(head).is_ok_and(|mut found| {
+    let is_whole = serde_json::from_str::<RawObject<'_>>(head).is_ok_and(|mut found| {
         let is_sealed = found.raw("cipherText").is_some() && found.raw("authTag").is_some();
         found.raw("conversationId").is_some() && (is_sealed || is_record(&mut found))
     });
@@ -70,7 +70,7 @@ pub(super) fn is_sealed(source: &Source) -> bool {
     detect(source) == Detection::Yes && memchr::memmem::find(source.head(), b"\"cipherText\"").is_some()
 }
 
-fn is_record(found: &mut Found<'_>) -> bool {
+fn is_record(found: &mut RawObject<'_>) -> bool {
     found.raw("messages").is_some() && found.raw("participants").is_some()
 }
 

@@ -4,18 +4,18 @@ use serde_json::value::RawValue;
 
 use crate::error::{Error, Result};
 use crate::formats::agent_voice::{envelope, frame, record};
-use crate::formats::found::Found;
 use crate::formats::lines::deepest;
+use crate::formats::raw_object::RawObject;
 use crate::formats::thread_builder::ThreadBuilder;
-use crate::formats::{Piece, Reading, Source, SourceMessage, whole};
+use crate::formats::{Piece, Reading, Source, SourceMessage, whole_file};
 
 pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
     let path = source.path();
-    let Some(text) = whole::json(path, reading)? else {
+    let Some(text) = whole_file::json(path, reading)? else {
         return Err(Error::invalid("it is not UTF-8"));
     };
     let text = if envelope::is_sealed(&text) { open(&text, source, reading)? } else { text };
-    let mut found: Found<'_> = serde_json::from_str(&text)
+    let mut found: RawObject<'_> = serde_json::from_str(&text)
         .map_err(|cause| Error::invalid("it is not a record of a conversation").because(cause))?;
     let conversation = record::read(&mut found, source.stem())?;
     let frames = found.raw("messages");

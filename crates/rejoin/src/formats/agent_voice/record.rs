@@ -4,15 +4,16 @@ use serde::Deserialize;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::formats::agent_voice::VERSION;
-use crate::formats::agent_voice::closed::{
-    AttachmentType, Classification, ParticipantRole, RetentionPolicy, Word, with_given_type, with_known_type,
-};
 use crate::formats::agent_voice::frame::{rest, set_rest};
 use crate::formats::agent_voice::schema::{
     AttachmentRef, ConversationMetrics, ConversationRecord, ConversationSummary, MessageFrame,
     ParticipantRef, PrivacyEnvelope, RetentionInfo, StorageEnvelope,
 };
-use crate::formats::found::Found;
+use crate::formats::agent_voice::string_enum::{
+    AttachmentType, Classification, ParticipantRole, RetentionPolicy, StringEnum, with_given_type,
+    with_known_type,
+};
+use crate::formats::raw_object::RawObject;
 use crate::formats::tag::{self, ConversationTag};
 use crate::formats::{SourceConversation, SourceMessage};
 use crate::model::{
@@ -196,7 +197,7 @@ fn usual_participants(header: &Conversation) -> Vec<ParticipantRef> {
 }
 
 /// The conversation of a record. One of a newer version is not read.
-pub(super) fn read(found: &mut Found<'_>, stem: &str) -> Result<SourceConversation> {
+pub(super) fn read(found: &mut RawObject<'_>, stem: &str) -> Result<SourceConversation> {
     check_version(tag::read(found.raw("version")))?;
     let id = found.text("conversationId").filter(|id| !id.is_empty()).unwrap_or_else(|| stem.to_owned());
     let title = found.text("title").filter(|title| !title.trim().is_empty());

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::de::{Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::formats::agent_voice::closed::{
+use crate::formats::agent_voice::string_enum::{
     AttachmentType, AudioFormat, Classification, ParticipantRole, RetentionPolicy,
 };
 use crate::model::{Fields, Json, Role, Time};

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use crate::error::Result;
 use crate::formats::agent_voice::schema::{ConversationRecord, MessageFrame, StorageEnvelope};
 use crate::formats::agent_voice::{envelope, frame, record};
-use crate::formats::leaves::{main_first, paths};
-use crate::formats::named::uuid_of;
+use crate::formats::branch_paths::{main_first, paths};
+use crate::formats::derived_uuid::uuid_of;
 use crate::formats::{Key, SourceConversation, SourceMessage, Tree, Written};
 
 /// Where the program keeps its records, below the storage of a workspace.

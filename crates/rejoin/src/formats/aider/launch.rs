@@ -7,7 +7,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::error::{Error, Result};
 use crate::formats::thread_builder::ThreadBuilder;
-use crate::formats::{Reading, SourceConversation, SourceMessage, octets};
+use crate::formats::{Reading, SourceConversation, SourceMessage, encoding};
 use crate::model::{Block, Fields, Json, Message, Other, Role, Time};
 
 /// How the line of a launch begins; the time follows.
@@ -155,7 +155,7 @@ impl Launches {
         hasher.update(self.directory.as_os_str().as_encoded_bytes());
         hasher.update([0]);
         hasher.update(prompt.as_bytes());
-        let hash = octets::hex(&hasher.finalize()[..6]);
+        let hash = encoding::hex(&hasher.finalize()[..6]);
         let name = format!("{}/{hash}", self.launch.stamp.replace(' ', "T"));
         let count = self.names.entry(name.clone()).or_default();
         *count += 1;

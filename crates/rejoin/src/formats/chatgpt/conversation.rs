@@ -8,9 +8,9 @@ use serde_json::value::RawValue;
 
 use crate::error::Result;
 use crate::formats::chatgpt::content;
-use crate::formats::found::Found;
-use crate::formats::order::{Node, parents_first};
+use crate::formats::raw_object::RawObject;
 use crate::formats::thread_builder::ThreadBuilder;
+use crate::formats::topological_order::{TreeNode, parents_first};
 use crate::formats::{INJECTED, Reading, SourceConversation, SourceMessage};
 use crate::model::{Block, Fields, Json, Message, Role, Status, Time, ToolCall, ToolResult};
 
@@ -73,7 +73,7 @@ struct Told {
 
 /// Reads a conversation and hands it over whole.
 pub(super) fn read(path: &Path, text: &str, number: u64, reading: &mut Reading<'_>) -> Result<()> {
-    let Ok(mut found) = serde_json::from_str::<Found<'_>>(text) else {
+    let Ok(mut found) = serde_json::from_str::<RawObject<'_>>(text) else {
         return reading.skip(path, number, "it is not a conversation");
     };
     let mapping = found.raw("mapping").and_then(|raw| serde_json::from_str::<Fields>(raw.get()).ok());
@@ -107,7 +107,7 @@ pub(super) fn read(path: &Path, text: &str, number: u64, reading: &mut Reading<'
     thread.finish(current, reading)
 }
 
-fn nodes<'a>(entries: &'a [(&'a str, &Json, Entry<'_>)]) -> Vec<Node<'a>> {
+fn nodes<'a>(entries: &'a [(&'a str, &Json, Entry<'_>)]) -> Vec<TreeNode<'a>> {
     let mut ranks: HashMap<(&str, &str), usize> = HashMap::new();
     for (name, _, entry) in entries {
         for (rank, child) in entry.children.iter().flatten().enumerate() {
@@ -117,12 +117,12 @@ fn nodes<'a>(entries: &'a [(&'a str, &Json, Entry<'_>)]) -> Vec<Node<'a>> {
     let node = |(id, _, entry): &'a (&'a str, &Json, Entry<'_>)| {
         let parent = entry.parent.as_deref();
         let rank = parent.and_then(|parent| ranks.get(&(parent, *id)).copied()).unwrap_or(usize::MAX);
-        Node { id, parent, rank }
+        TreeNode { id, parent, rank }
     };
     entries.iter().map(node).collect()
 }
 
-fn conversation(id: String, created: Time, found: &mut Found<'_>) -> SourceConversation {
+fn conversation(id: String, created: Time, found: &mut RawObject<'_>) -> SourceConversation {
     let mut conversation = SourceConversation::new(id, created);
     let header = &mut conversation.header;
     header.title = found.text("title").filter(|title| !title.trim().is_empty());
@@ -135,7 +135,7 @@ fn conversation(id: String, created: Time, found: &mut Found<'_>) -> SourceConve
 }
 
 /// What the export says about a conversation, without its nodes.
-fn about(found: &Found<'_>) -> Result<String> {
+fn about(found: &RawObject<'_>) -> Result<String> {
     let mut fields = found.all();
     fields.remove("mapping");
     Ok(Json::of(&fields)?.as_str().to_owned())

@@ -15,7 +15,7 @@ mod content;
 mod conversation;
 
 use crate::error::Result;
-use crate::formats::items::{each_item, first_fields};
+use crate::formats::json_array::{each_item, first_fields};
 use crate::formats::{Detection, Format, Reading, Source};
 
 /// Exports of ChatGPT.

@@ -1,30 +1,30 @@
-//! Content of the Messages API, as blocks and back.
+//! RawContent of the Messages API, as blocks and back.
 
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use crate::error::{Error, Result};
-use crate::formats::found::{Content, Found, is_text};
+use crate::formats::raw_object::{RawContent, RawObject, is_text};
 use crate::model::{Block, Json, Media, MediaKind, Other, Text, Thinking, ToolCall, ToolResult};
 
 /// The blocks of a `content`, which is a text or a list of objects.
-pub(super) fn read(content: Content<'_>) -> Result<Vec<Block>> {
+pub(super) fn read(content: RawContent<'_>) -> Result<Vec<Block>> {
     let blocks = match content {
-        Content::Text(text) => Some(vec![Block::text(text)]),
-        Content::List(items) => items.into_iter().map(item).collect(),
-        Content::Object(_) | Content::Other => None,
+        RawContent::Text(text) => Some(vec![Block::text(text)]),
+        RawContent::List(items) => items.into_iter().map(item).collect(),
+        RawContent::Object(_) | RawContent::Other => None,
     };
     blocks.ok_or_else(|| Error::invalid("its content is neither text nor a list of blocks"))
 }
 
-fn item(item: Content<'_>) -> Option<Block> {
+fn item(item: RawContent<'_>) -> Option<Block> {
     match item {
-        Content::Object(found) => Some(block(found)),
-        Content::Text(_) | Content::List(_) | Content::Other => None,
+        RawContent::Object(found) => Some(block(found)),
+        RawContent::Text(_) | RawContent::List(_) | RawContent::Other => None,
     }
 }
 
-fn block(mut found: Found<'_>) -> Block {
+fn block(mut found: RawObject<'_>) -> Block {
     let kind = found.text("type").unwrap_or_default();
     let known = match kind.as_str() {
         "text" => text(&mut found),
@@ -38,23 +38,23 @@ fn block(mut found: Found<'_>) -> Block {
     known.unwrap_or_else(|| Block::Other(Other { kind, fields: found.all() }))
 }
 
-fn text(found: &mut Found<'_>) -> Option<Block> {
+fn text(found: &mut RawObject<'_>) -> Option<Block> {
     Some(Block::Text(Text { text: found.text("text")?, extra: found.rest() }))
 }
 
-fn thinking(found: &mut Found<'_>) -> Option<Block> {
+fn thinking(found: &mut RawObject<'_>) -> Option<Block> {
     let text = found.text("thinking")?;
     let signature = found.text("signature").filter(|signature| !signature.is_empty());
     Some(Block::Thinking(Thinking { text, signature, extra: found.rest() }))
 }
 
-fn tool_use(found: &mut Found<'_>) -> Option<Block> {
+fn tool_use(found: &mut RawObject<'_>) -> Option<Block> {
     let (id, name) = (found.text("id")?, found.text("name")?);
     let input = found.raw("input").map(Json::from_raw).unwrap_or_default();
     Some(Block::ToolCall(ToolCall { id, name, input, extra: found.rest() }))
 }
 
-fn tool_result(found: &mut Found<'_>) -> Option<Block> {
+fn tool_result(found: &mut RawObject<'_>) -> Option<Block> {
     let call_id = found.text("tool_use_id")?;
     let output = found.raw("content").map(output).unwrap_or_default();
     let is_error = found.raw("is_error").is_some_and(|is_error| is_error.get() == "true");
@@ -66,14 +66,14 @@ fn output(content: &RawValue) -> Json {
     if is_text(content) {
         return Json::from_raw(content);
     }
-    let found: Option<Content<'_>> = serde_json::from_str(content.get()).ok();
+    let found: Option<RawContent<'_>> = serde_json::from_str(content.get()).ok();
     let blocks = found.and_then(|found| read(found).and_then(|blocks| Json::of(&blocks)).ok());
     blocks.unwrap_or_else(|| Json::from_raw(content))
 }
 
 /// A picture or a document whose bytes, or their address, stand in `source`.
-fn media(found: &mut Found<'_>, kind: MediaKind) -> Option<Block> {
-    let mut source: Found<'_> = serde_json::from_str(found.raw("source")?.get()).ok()?;
+fn media(found: &mut RawObject<'_>, kind: MediaKind) -> Option<Block> {
+    let mut source: RawObject<'_> = serde_json::from_str(found.raw("source")?.get()).ok()?;
     let (data, uri, mime_type) = match source.text("type")?.as_str() {
         "base64" => (Some(source.text("data")?), None, source.text("media_type")?),
         "url" => (None, Some(source.text("url")?), "application/octet-stream".to_owned()),

@@ -3,8 +3,8 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::formats::begun::Begun;
-use crate::formats::found::Content;
+use crate::formats::partial_object::PartialObject;
+use crate::formats::raw_object::RawContent;
 use crate::model::{Json, Time};
 
 /// The level of a system line that stands for instructions to the model; only Rejoin writes it.
@@ -54,7 +54,7 @@ pub(super) struct Said<'a> {
     pub(super) model: Option<String>,
     /// Taken by whoever makes blocks of it.
     #[serde(borrow)]
-    pub(super) content: Option<Content<'a>>,
+    pub(super) content: Option<RawContent<'a>>,
     pub(super) stop_reason: Option<String>,
     pub(super) usage: Option<Json>,
 }
@@ -87,7 +87,7 @@ pub(super) struct Preserved {
 
 /// True for the beginning of a line that only a session has. What is said may come before the line's own name.
 pub(super) fn begins(text: &str) -> bool {
-    let begun = Begun::of(text);
+    let begun = PartialObject::of(text);
     match begun.text("type") {
         Some("queue-operation") => begun.has(&["operation", "sessionId"]),
         Some("file-history-snapshot") => begun.has(&["messageId", "snapshot"]),

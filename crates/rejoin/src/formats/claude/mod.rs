@@ -16,7 +16,7 @@
 mod blocks;
 mod calls;
 mod line;
-mod place;
+mod paths;
 mod read;
 mod reply;
 mod thread;

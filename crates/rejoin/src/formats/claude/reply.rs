@@ -3,9 +3,9 @@
 use std::collections::HashSet;
 
 use crate::error::Result;
+use crate::formats::byte_budget::ByteBudget;
 use crate::formats::claude::blocks;
 use crate::formats::claude::line::Said;
-use crate::formats::held::Held;
 use crate::formats::{ReadLimits, SourceMessage};
 use crate::model::{Block, Json, Message, Role, Usage};
 
@@ -25,8 +25,8 @@ pub(super) struct Reply {
     results: Vec<SourceMessage>,
     /// Its lines and those of its results, to know what follows it.
     known: HashSet<String>,
-    held: Held,
-    held_results: Held,
+    held: ByteBudget,
+    held_results: ByteBudget,
 }
 
 /// A reply that is complete: messages in a row, and what its lines are called from now on.
@@ -54,8 +54,8 @@ impl Reply {
             message,
             response: said.id.clone(),
             results: Vec::new(),
-            held: Held::of("a reply"),
-            held_results: Held::of("the results of a reply"),
+            held: ByteBudget::of("a reply"),
+            held_results: ByteBudget::of("the results of a reply"),
         };
         reply.held.add(&reply.message.source);
         reply.take(said)?;

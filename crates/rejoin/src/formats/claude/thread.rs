@@ -95,12 +95,12 @@ impl ClaudeThread {
         {
             reply.reach(&uuid);
         }
-        self.lineage.pass_over(uuid, parent);
+        self.lineage.skip(uuid, parent);
     }
 
     /// True for a line of a message, whether that was told or is open.
     fn is_part_of_a_message(&self, uuid: &str) -> bool {
-        self.lineage.is_told(uuid)
+        self.lineage.has_message(uuid)
             || self.names.contains_key(uuid)
             || self.reply.as_ref().is_some_and(|reply| reply.has(uuid))
             || self.boundary.as_ref().is_some_and(|boundary| boundary.message.id == uuid)
@@ -190,7 +190,7 @@ impl ClaudeThread {
         self.abandon(reading)?;
         let named = line.logical_parent_uuid.as_ref().and_then(|parent| self.resolve(parent));
         // A fork has what the compaction keeps behind the summary, so the line that its mark follows has not come yet.
-        let named = named.filter(|parent| self.lineage.is_told(parent));
+        let named = named.filter(|parent| self.lineage.has_message(parent));
         message.parent = named.or_else(|| self.last().map(str::to_owned));
         let metadata = line.compact_metadata.clone().unwrap_or_default();
         self.boundary = Some(Boundary { message, metadata });
@@ -200,7 +200,7 @@ impl ClaudeThread {
     /// Lets go of the mark of a compaction that no summary followed: without one nothing takes the place of the history.
     fn abandon(&mut self, reading: &mut Reading<'_>) -> Result<()> {
         let Some(Boundary { message, .. }) = self.boundary.take() else { return Ok(()) };
-        self.lineage.pass_over(message.id, message.parent.as_deref());
+        self.lineage.skip(message.id, message.parent.as_deref());
         self.thread.aside(message.line, message.source, reading)
     }
 
@@ -212,7 +212,7 @@ impl ClaudeThread {
         message: &mut SourceMessage,
         reading: &mut Reading<'_>,
     ) -> Result<()> {
-        let above = line.parent_uuid.as_deref().and_then(|parent| self.lineage.above(parent));
+        let above = line.parent_uuid.as_deref().and_then(|parent| self.lineage.nearest_message(parent));
         let follows = |boundary: &mut Boundary| above == Some(&boundary.message.id);
         let is_summary = line.is_compact_summary == Some(true);
         let Some(boundary) = self.boundary.take_if(|boundary| is_summary && follows(boundary)) else {
@@ -238,7 +238,7 @@ impl ClaudeThread {
             (None, None) => Vec::new(),
         };
         let mut known = HashSet::new();
-        let messages = uuids.iter().filter(|uuid| !self.lineage.is_passed(uuid));
+        let messages = uuids.iter().filter(|uuid| !self.lineage.is_skipped(uuid));
         let named = messages.map(|uuid| self.names.get(uuid).unwrap_or(uuid));
         named.filter(|id| known.insert(id.as_str())).cloned().map(SourceKept::from).collect()
     }
@@ -248,9 +248,9 @@ impl ClaudeThread {
         let name = |uuid: &str| self.names.get(uuid).map_or(uuid, String::as_str).to_owned();
         let head = name(&segment.head_uuid);
         // A line that is no message may be an end, too.
-        let is_passed = self.lineage.is_passed(&segment.head_uuid);
-        let outside = self.lineage.above(&segment.head_uuid).filter(|_| is_passed).map(name);
-        let mut next = self.lineage.above(&segment.tail_uuid).map(name);
+        let is_passed = self.lineage.is_skipped(&segment.head_uuid);
+        let outside = self.lineage.nearest_message(&segment.head_uuid).filter(|_| is_passed).map(name);
+        let mut next = self.lineage.nearest_message(&segment.tail_uuid).map(name);
         let mut found = Vec::new();
         for (id, parent) in self.recent.iter().rev() {
             if next.as_ref() != Some(id) {
@@ -313,7 +313,7 @@ impl ClaudeThread {
     }
 
     fn tell(&mut self, message: SourceMessage, reading: &mut Reading<'_>) -> Result<()> {
-        self.lineage.tell(&message.id);
+        self.lineage.add(&message.id);
         if self.recent.len() == RECENT {
             self.recent.pop_front();
         }
@@ -340,7 +340,7 @@ impl ClaudeThread {
 
     /// The message that whoever follows this line follows; none when that is a root.
     fn resolve(&self, uuid: &str) -> Option<String> {
-        let line = self.lineage.above(uuid)?;
+        let line = self.lineage.nearest_message(uuid)?;
         let named = self.names.get(line).map_or(line, String::as_str);
         Some(self.follows.get(named).map_or(named, String::as_str).to_owned())
     }

@@ -11,8 +11,8 @@ use uuid::Uuid;
 use crate::error::Result;
 use crate::formats::claude::blocks::{self, Whose};
 use crate::formats::claude::line::INSTRUCTION;
-use crate::formats::claude::{FORMAT, place};
-use crate::formats::named::uuid_of;
+use crate::formats::claude::{FORMAT, paths};
+use crate::formats::derived_uuid::uuid_of;
 use crate::formats::{INJECTED, SourceConversation, SourceMessage, Tree, Written};
 use crate::model::{Block, Fields, Message, Role, Summary, Time, preview};
 
@@ -25,7 +25,7 @@ const API: &str = "anthropic";
 pub(super) fn write(tree: &Tree) -> Result<Vec<Written>> {
     let main = tree.main()?;
     let session = uuid_of(&main.id).to_string();
-    let directory = place::directory(main.header.project.as_deref().unwrap_or("/"));
+    let directory = paths::directory(main.header.project.as_deref().unwrap_or("/"));
     let mut files = Vec::new();
     for conversation in &tree.conversations {
         let mut file = File::new(tree, conversation, &session);
@@ -36,7 +36,7 @@ pub(super) fn write(tree: &Tree) -> Result<Vec<Written>> {
             continue;
         };
         let runs = directory.join(&session).join("subagents");
-        let name = format!("agent-{}", place::run_name(&parent.run));
+        let name = format!("agent-{}", paths::run_name(&parent.run));
         let asked = parent.message.as_ref().and_then(|message| call_in(tree, &parent.conversation, message));
         let meta = json!({"agentType": parent.name, "toolUseId": asked, "spawnDepth": 1});
         files.push(Written { path: runs.join(format!("{name}.jsonl")), bytes: file.bytes });

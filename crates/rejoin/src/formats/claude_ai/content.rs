@@ -2,7 +2,7 @@
 
 use serde_json::value::RawValue;
 
-use crate::formats::found::{Found, is_text};
+use crate::formats::raw_object::{RawObject, is_text};
 use crate::model::{
     Block, Fields, Json, Media, MediaKind, Other, Role, Text, Thinking, ToolCall, ToolResult,
 };
@@ -21,7 +21,7 @@ struct Open {
 }
 
 /// The sections of a message; none when it says nothing.
-pub(super) fn read(id: &str, found: &mut Found<'_>) -> Vec<Section> {
+pub(super) fn read(id: &str, found: &mut RawObject<'_>) -> Vec<Section> {
     let role = match found.text("sender").as_deref() {
         Some("human") => Role::User,
         Some("assistant") => Role::Assistant,
@@ -45,7 +45,7 @@ pub(super) fn read(id: &str, found: &mut Found<'_>) -> Vec<Section> {
     sections.done
 }
 
-fn list<'a>(raw: Option<&'a RawValue>) -> Vec<Found<'a>> {
+fn list<'a>(raw: Option<&'a RawValue>) -> Vec<RawObject<'a>> {
     let items: Vec<&RawValue> = raw.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
     items.into_iter().filter_map(|item| serde_json::from_str(item.get()).ok()).collect()
 }
@@ -66,7 +66,7 @@ impl Sections<'_> {
         }
     }
 
-    fn block(&mut self, found: &mut Found<'_>) {
+    fn block(&mut self, found: &mut RawObject<'_>) {
         let kind = found.text("type").unwrap_or_default();
         match kind.as_str() {
             "tool_use" => {
@@ -101,7 +101,7 @@ impl Sections<'_> {
         }
     }
 
-    fn call(&mut self, found: &mut Found<'_>) -> Block {
+    fn call(&mut self, found: &mut RawObject<'_>) -> Block {
         self.calls += 1;
         let id = found.text("id").unwrap_or_else(|| format!("{}/call/{}", self.id, self.calls));
         let name = found.text("name").unwrap_or_default();
@@ -111,7 +111,7 @@ impl Sections<'_> {
     }
 
     /// A result that names no call answers the newest open one of its name, or else the newest.
-    fn result(&mut self, found: &mut Found<'_>) -> Block {
+    fn result(&mut self, found: &mut RawObject<'_>) -> Block {
         let name = found.text("name").unwrap_or_default();
         let named = found.text("tool_use_id");
         let place =
@@ -134,7 +134,7 @@ fn output(raw: &RawValue) -> Json {
     let blocks: Option<Vec<Block>> = items
         .into_iter()
         .map(|item| {
-            let mut found: Found<'_> = serde_json::from_str(item.get()).ok()?;
+            let mut found: RawObject<'_> = serde_json::from_str(item.get()).ok()?;
             let kind = found.text("type")?;
             let text = if kind == "text" { found.text("text") } else { None };
             Some(match text {
@@ -147,7 +147,7 @@ fn output(raw: &RawValue) -> Json {
 }
 
 /// An attachment: the text that was extracted from it, with its name beside it.
-fn attached(mut found: Found<'_>) -> Block {
+fn attached(mut found: RawObject<'_>) -> Block {
     match found.text("extracted_content").filter(|text| !text.is_empty()) {
         Some(text) => Block::Text(Text { text, extra: found.rest() }),
         None => named(&found),
@@ -155,7 +155,7 @@ fn attached(mut found: Found<'_>) -> Block {
 }
 
 /// A file of which only the name is there.
-fn named(found: &Found<'_>) -> Block {
+fn named(found: &RawObject<'_>) -> Block {
     let extra = found.all();
     let field = |name: &str| extra.field(name).and_then(|value| value.to::<String>().ok());
     let mime_type = field("file_type").filter(|kind| kind.contains('/'));

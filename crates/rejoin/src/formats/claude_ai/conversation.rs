@@ -7,9 +7,9 @@ use serde_json::value::RawValue;
 
 use crate::error::Result;
 use crate::formats::claude_ai::content::{self, Section};
-use crate::formats::found::Found;
-use crate::formats::order::{Node, parents_first};
+use crate::formats::raw_object::RawObject;
 use crate::formats::thread_builder::ThreadBuilder;
+use crate::formats::topological_order::{TreeNode, parents_first};
 use crate::formats::{Reading, SourceConversation, SourceMessage};
 use crate::model::{Json, Message, Time};
 
@@ -27,7 +27,7 @@ struct Entry<'a> {
 
 /// Reads a conversation and hands it over whole.
 pub(super) fn read(path: &Path, text: &str, number: u64, reading: &mut Reading<'_>) -> Result<()> {
-    let Ok(mut found) = serde_json::from_str::<Found<'_>>(text) else {
+    let Ok(mut found) = serde_json::from_str::<RawObject<'_>>(text) else {
         return reading.skip(path, number, "it is not a conversation");
     };
     let messages =
@@ -68,9 +68,9 @@ fn tell(
     let mut thread = ThreadBuilder::announced(conversation, reading)?;
     // Its place among the conversations is another one in the next export, so asides have no line.
     thread.aside(0, about, reading)?;
-    let nodes: Vec<Node<'_>> = entries
+    let nodes: Vec<TreeNode<'_>> = entries
         .iter()
-        .map(|entry| Node { id: &entry.id, parent: entry.parent.as_deref(), rank: 0 })
+        .map(|entry| TreeNode { id: &entry.id, parent: entry.parent.as_deref(), rank: 0 })
         .collect();
     // What a message's children follow: its last section, or what is above it when it says nothing.
     let mut follows: HashMap<&str, Option<String>> = HashMap::new();
@@ -104,7 +104,7 @@ fn tell(
 
 /// One message. Where no parent is named, it follows the one before.
 fn entry(raw: &RawValue, above: Option<String>) -> Option<Entry<'_>> {
-    let mut found: Found<'_> = serde_json::from_str(raw.get()).ok()?;
+    let mut found: RawObject<'_> = serde_json::from_str(raw.get()).ok()?;
     let id = found.text("uuid")?;
     let parent = match found.text("parent_message_uuid") {
         Some(parent) => (parent != NOBODY).then_some(parent),
@@ -120,7 +120,7 @@ fn time(raw: &RawValue) -> Option<Time> {
 }
 
 /// What the export says about a conversation, without its messages.
-fn about(found: &Found<'_>) -> Result<String> {
+fn about(found: &RawObject<'_>) -> Result<String> {
     let mut fields = found.all();
     fields.remove("chat_messages");
     Ok(Json::of(&fields)?.as_str().to_owned())

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::formats::codex::API;
-use crate::formats::found::{Found, is_text};
+use crate::formats::raw_object::{RawObject, is_text};
 use crate::model::{
     Block, Fields, Json, Media, MediaKind, Message, Other, Role, Thinking, ToolCall, ToolResult,
 };
@@ -34,7 +34,7 @@ pub(in crate::formats) enum Item {
 }
 
 /// What an item is. One that is not understood is a piece of a reply, as it is.
-pub(in crate::formats) fn read(mut found: Found<'_>) -> Item {
+pub(in crate::formats) fn read(mut found: RawObject<'_>) -> Item {
     let kind = found.text("type").unwrap_or_default();
     let known = match kind.as_str() {
         "message" => message(&mut found),
@@ -53,7 +53,7 @@ fn word(fields: &Fields, name: &str) -> Option<String> {
     fields.field(name)?.to().ok()
 }
 
-fn message(found: &mut Found<'_>) -> Option<Item> {
+fn message(found: &mut RawObject<'_>) -> Option<Item> {
     let blocks = parts(found.raw("content")?)?;
     Some(match found.text("role")?.as_str() {
         "user" => Item::Said(Role::User, blocks),
@@ -64,8 +64,8 @@ fn message(found: &mut Found<'_>) -> Option<Item> {
 }
 
 /// What the program calls a message of the user; a compaction repeats it under the same name.
-pub(super) fn id_of_prompt(found: &mut Found<'_>) -> Option<String> {
-    let is = |found: &mut Found<'_>, name: &str, quoted: &str| {
+pub(super) fn id_of_prompt(found: &mut RawObject<'_>) -> Option<String> {
+    let is = |found: &mut RawObject<'_>, name: &str, quoted: &str| {
         found.raw(name).is_some_and(|raw| raw.get() == quoted)
     };
     let is_prompt = is(found, "type", "\"message\"") && is(found, "role", "\"user\"");
@@ -74,7 +74,7 @@ pub(super) fn id_of_prompt(found: &mut Found<'_>) -> Option<String> {
 
 /// What a user's message in a compaction's history is called, and what it says.
 pub(super) fn prompt(item: &Json) -> Option<(Option<String>, String)> {
-    let mut found: Found<'_> = serde_json::from_str(item.as_str()).ok()?;
+    let mut found: RawObject<'_> = serde_json::from_str(item.as_str()).ok()?;
     if found.text("type")? != "message" || found.text("role")? != "user" {
         return None;
     }
@@ -87,11 +87,11 @@ fn parts(content: &RawValue) -> Option<Vec<Block>> {
     if !content.get().starts_with('[') {
         return None;
     }
-    let parts: Vec<Found<'_>> = serde_json::from_str(content.get()).ok()?;
+    let parts: Vec<RawObject<'_>> = serde_json::from_str(content.get()).ok()?;
     Some(parts.into_iter().map(part).collect())
 }
 
-fn part(mut found: Found<'_>) -> Block {
+fn part(mut found: RawObject<'_>) -> Block {
     let kind = found.text("type").unwrap_or_default();
     let known = match kind.as_str() {
         "input_text" | "output_text" | "text" => found.text("text").map(Block::text),
@@ -112,10 +112,10 @@ fn media(kind: MediaKind, url: String) -> Block {
     Block::Media(Media { kind, mime_type, data, uri, extra: Fields::new() })
 }
 
-fn reasoning(found: &mut Found<'_>) -> Block {
+fn reasoning(found: &mut RawObject<'_>) -> Block {
     let mut joined = |name| {
         let parts =
-            found.raw(name).and_then(|parts| serde_json::from_str::<Vec<Found<'_>>>(parts.get()).ok());
+            found.raw(name).and_then(|parts| serde_json::from_str::<Vec<RawObject<'_>>>(parts.get()).ok());
         let texts = parts.unwrap_or_default().into_iter().filter_map(|mut part| part.text("text"));
         texts.collect::<Vec<_>>().join("\n\n")
     };
@@ -126,7 +126,7 @@ fn reasoning(found: &mut Found<'_>) -> Block {
     Block::Thinking(Thinking { text, signature: None, extra })
 }
 
-fn function_call(found: &mut Found<'_>) -> Option<Item> {
+fn function_call(found: &mut RawObject<'_>) -> Option<Item> {
     let arguments = found.text("arguments")?;
     let input = Json::parse(arguments.as_str()).unwrap_or_else(|_| string(&arguments));
     let mut extra = Fields::new();
@@ -141,7 +141,7 @@ fn function_call(found: &mut Found<'_>) -> Option<Item> {
     call(found, name, input, extra)
 }
 
-fn custom_call(found: &mut Found<'_>) -> Option<Item> {
+fn custom_call(found: &mut RawObject<'_>) -> Option<Item> {
     let input = found.raw("input").filter(|input| is_text(input)).map(Json::from_raw)?;
     let mut extra = Fields::new();
     extra.set(REST, string("custom_tool_call"));
@@ -149,19 +149,19 @@ fn custom_call(found: &mut Found<'_>) -> Option<Item> {
     call(found, name, input, extra)
 }
 
-fn shell_call(found: &mut Found<'_>) -> Option<Item> {
+fn shell_call(found: &mut RawObject<'_>) -> Option<Item> {
     let mut extra = Fields::new();
     extra.set(REST, string("local_shell_call"));
     let action = Json::from_raw(found.raw("action")?);
     call(found, "local_shell".to_owned(), action, extra)
 }
 
-fn call(found: &mut Found<'_>, name: String, input: Json, extra: Fields) -> Option<Item> {
+fn call(found: &mut RawObject<'_>, name: String, input: Json, extra: Fields) -> Option<Item> {
     let id = found.text("call_id").or_else(|| found.text("id"))?;
     Some(Item::Reply(vec![Block::ToolCall(ToolCall { id, name, input, extra })]))
 }
 
-fn result(kind: &str, found: &mut Found<'_>) -> Option<Item> {
+fn result(kind: &str, found: &mut RawObject<'_>) -> Option<Item> {
     let output = found.raw("output")?;
     let output = parts(output).map_or_else(|| Json::from_raw(output), |blocks| json_of(&blocks));
     let mut extra = Fields::new();

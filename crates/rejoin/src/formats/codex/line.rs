@@ -8,8 +8,8 @@ use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use crate::formats::SourceKept;
-use crate::formats::begun::Begun;
-use crate::formats::found::{Content, Found};
+use crate::formats::partial_object::PartialObject;
+use crate::formats::raw_object::{RawContent, RawObject};
 use crate::model::{Json, Message, Time};
 
 /// A line. What is not here is kept with the text of the line.
@@ -28,7 +28,7 @@ enum Payload<'a> {
     /// Where it stands: it is read into a type, or its line does not say yet what it is.
     Raw(&'a RawValue),
     /// What it says.
-    Read(Content<'a>),
+    Read(RawContent<'a>),
 }
 
 /// The kinds of lines whose payload is read into a type.
@@ -151,7 +151,7 @@ struct Info {
 }
 
 impl Event {
-    fn of(found: &mut Found<'_>) -> Self {
+    fn of(found: &mut RawObject<'_>) -> Self {
         Self {
             kind: found.text("type"),
             num_turns: found.typed("num_turns"),
@@ -164,7 +164,7 @@ impl Event {
 
 /// True for the beginning of a line that says what is known of a thread.
 pub(super) fn begins(text: &str) -> bool {
-    let begun = Begun::of(text);
+    let begun = PartialObject::of(text);
     begun.text("type") == Some("session_meta") && begun.has(&["timestamp", "payload"])
 }
 
@@ -197,14 +197,14 @@ impl<'a> Line<'a> {
     }
 
     /// Takes the fields of the payload; none when it has none.
-    pub(super) fn take(&mut self) -> Option<Found<'a>> {
-        let content = match std::mem::replace(&mut self.payload, Payload::Read(Content::Other)) {
+    pub(super) fn take(&mut self) -> Option<RawObject<'a>> {
+        let content = match std::mem::replace(&mut self.payload, Payload::Read(RawContent::Other)) {
             Payload::Raw(raw) => serde_json::from_str(raw.get()).ok()?,
             Payload::Read(content) => content,
         };
         match content {
-            Content::Object(found) => Some(found),
-            Content::Text(_) | Content::List(_) | Content::Other => None,
+            RawContent::Object(found) => Some(found),
+            RawContent::Text(_) | RawContent::List(_) | RawContent::Other => None,
         }
     }
 

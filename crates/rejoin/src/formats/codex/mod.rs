@@ -18,10 +18,10 @@
 //! in the file that a fork begins with has the file before it (`b1.l5`). What Rejoin has written carries the name of each
 //! message, and what the format has no place for, in the field `rejoin` of a line, which the program passes over.
 
-mod asked;
+mod caller;
 pub(super) mod items;
 mod line;
-mod place;
+mod paths;
 mod prompts;
 mod read;
 mod thread;
@@ -49,7 +49,7 @@ pub(super) const FORMAT: Format = Format {
                kept beside the messages when they are imported, and not written again.",
     expects: "`response_item` lines with `content`, calls or their output",
     detect,
-    beside: place::beside,
+    beside: paths::beside,
     read: read::read,
     write: Some(write::write),
 };

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use crate::error::Result;
-use crate::formats::codex::asked::tell_parent;
+use crate::formats::codex::caller::tell_parent;
 use crate::formats::codex::line::{Line, Meta};
-use crate::formats::codex::place;
+use crate::formats::codex::paths;
 use crate::formats::codex::thread::CodexThread;
 use crate::formats::lines::Lines;
 use crate::formats::{ReadLimits, Reading, Source, SourceConversation, SourceParent};
@@ -70,10 +70,10 @@ pub(super) fn conversation(path: &Path, meta: &Meta, title: Option<String>) -> R
     let mut conversation = SourceConversation::new(meta.id.clone(), created);
     let header = &mut conversation.header;
     header.project = Some(meta.cwd.clone());
-    header.title = place::title(path, &meta.id)?.or(title);
+    header.title = paths::title(path, &meta.id)?.or(title);
     header.settings.provider.clone_from(&meta.model_provider);
     header.git_commit = meta.git.as_ref().and_then(|git| git.commit_hash.clone());
-    if place::is_archived(path) {
+    if paths::is_archived(path) {
         header.status = Status::Completed;
     }
     if let Some(forked) = &meta.forked_from_id
@@ -104,7 +104,7 @@ fn read_base(
 ) -> Result<()> {
     let Some(base) = &meta.history_base else { return Ok(()) };
     let found =
-        place::rollout(path, &base.thread_id)?.filter(|found| !above.contains(found) && above.len() < FORKS);
+        paths::rollout(path, &base.thread_id)?.filter(|found| !above.contains(found) && above.len() < FORKS);
     let Some(found) = found else {
         let why = format!("its beginning is missing: there is no rollout `{}`", base.thread_id);
         return reading.skip(path, 1, why);
@@ -127,7 +127,7 @@ pub(super) fn bases(path: &Path) -> Result<Option<(String, Vec<PathBuf>)>> {
     let mut base = own.history_base;
     while let Some(next) = base.take().filter(|_| files.len() < FORKS) {
         let last = files.last().map_or(path, PathBuf::as_path);
-        let found = place::rollout(last, &next.thread_id)?;
+        let found = paths::rollout(last, &next.thread_id)?;
         let Some(found) = found.filter(|found| !files.contains(found)) else { break };
         base = first(&found, &mut quietly)?.and_then(|(meta, _)| meta.history_base);
         files.push(found);

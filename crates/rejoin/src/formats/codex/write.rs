@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::error::Result;
+use crate::formats::branch_paths::{main_first, paths};
 use crate::formats::codex::items;
-use crate::formats::leaves::{main_first, paths};
-use crate::formats::named::uuid_of;
+use crate::formats::derived_uuid::uuid_of;
 use crate::formats::{INJECTED, SourceConversation, SourceKept, SourceMessage, Tree, Written};
 use crate::model::{Block, Message, Role, Time};
 

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::formats::codex::items::{Item, read as read_item};
 use crate::formats::content;
-use crate::formats::found;
+use crate::formats::raw_object;
 use crate::model::{Block, Fields, Json, MediaKind, Message, Other, Role, Snapshot};
 
 /// The kind of item that carries state across a compaction.
@@ -49,7 +49,7 @@ pub(super) fn read(items: &RawValue) -> Vec<Found> {
 
 /// An item; one that says nothing is kept in a reply.
 pub(super) fn read_one(item: &RawValue) -> Item {
-    let mut found = serde_json::from_str::<found::Found<'_>>(item.get()).ok();
+    let mut found = serde_json::from_str::<raw_object::RawObject<'_>>(item.get()).ok();
     let kind = found.as_mut().and_then(|found| found.text("type"));
     if kind.as_deref() == Some(GHOST) {
         let data = Json::from_raw(item);

@@ -2,7 +2,7 @@
 
 use serde_json::value::RawValue;
 
-use crate::formats::found::Found;
+use crate::formats::raw_object::RawObject;
 use crate::formats::tag::{self, ConversationTag, MessageTag};
 use crate::model::Time;
 
@@ -58,11 +58,11 @@ impl Line<'_> {
 
 /// A line, if it is a JSON object.
 pub(super) fn parse(text: &str) -> Option<Line<'_>> {
-    serde_json::from_str::<Found<'_>>(text).ok().map(of)
+    serde_json::from_str::<RawObject<'_>>(text).ok().map(of)
 }
 
 /// What the fields of a line say.
-pub(super) fn of(mut found: Found<'_>) -> Line<'_> {
+pub(super) fn of(mut found: RawObject<'_>) -> Line<'_> {
     let time = tag::read(found.raw("timestamp"));
     let tag = tag::read(found.raw(tag::FIELD));
     let is_other = found.raw("timestamp").is_none() || found.raw("payload").is_some();
@@ -70,7 +70,7 @@ pub(super) fn of(mut found: Found<'_>) -> Line<'_> {
     Line { time, said, tag }
 }
 
-fn said<'a>(found: &mut Found<'a>) -> Said<'a> {
+fn said<'a>(found: &mut RawObject<'a>) -> Said<'a> {
     if let Some(item) = found.raw("item") {
         return older(item);
     }
@@ -80,9 +80,9 @@ fn said<'a>(found: &mut Found<'a>) -> Said<'a> {
     turn(found).unwrap_or(Said::Unknown)
 }
 
-fn turn<'a>(found: &mut Found<'a>) -> Option<Said<'a>> {
+fn turn<'a>(found: &mut RawObject<'a>) -> Option<Said<'a>> {
     let items = found.raw("items").filter(|items| items.get().starts_with('['))?;
-    let metadata: Option<Found<'_>> =
+    let metadata: Option<RawObject<'_>> =
         found.raw("metadata").and_then(|metadata| serde_json::from_str(metadata.get()).ok());
     let (mut provider, mut model) = (None, None);
     if let Some(mut metadata) = metadata {
@@ -92,9 +92,9 @@ fn turn<'a>(found: &mut Found<'a>) -> Option<Said<'a>> {
 }
 
 fn older(item: &RawValue) -> Said<'_> {
-    let Ok(mut item) = serde_json::from_str::<Found<'_>>(item.get()) else { return Said::Unknown };
+    let Ok(mut item) = serde_json::from_str::<RawObject<'_>>(item.get()) else { return Said::Unknown };
     let (Some(kind), Some(raw)) = (item.text("type"), item.raw("data")) else { return Said::Unknown };
-    let Ok(mut data) = serde_json::from_str::<Found<'_>>(raw.get()) else { return Said::Mark };
+    let Ok(mut data) = serde_json::from_str::<RawObject<'_>>(raw.get()) else { return Said::Mark };
     match kind.as_str() {
         "session_meta" => Said::Meta(Meta {
             id: data.text("id"),

@@ -6,8 +6,8 @@ use crate::error::{Error, Result};
 use crate::formats::codex::items::Item;
 use crate::formats::cody::items;
 use crate::formats::cody::line::{self, Line, Meta, Said, Tag};
-use crate::formats::found::Found;
 use crate::formats::lines::Lines;
+use crate::formats::raw_object::RawObject;
 use crate::formats::tag::MessageTag;
 use crate::formats::thread_builder::ThreadBuilder;
 use crate::formats::{Reading, Source, SourceConversation, SourceKept, SourceMessage};
@@ -25,7 +25,7 @@ pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
     let conversation = SourceConversation::new(source.stem(), Time::default());
     let mut thread = CodyThread { thread: ThreadBuilder::new(conversation), head: None, prompts: Vec::new() };
     while lines.advance(reading)? {
-        match lines.parse::<Found<'_>>() {
+        match lines.parse::<RawObject<'_>>() {
             Ok(found) => thread.line(line::of(found), &lines, reading)?,
             Err(why) => reading.skip(path, lines.number(), why)?,
         }

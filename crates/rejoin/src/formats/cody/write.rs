@@ -8,10 +8,10 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::error::Result;
+use crate::formats::branch_paths::{main_first, paths};
 use crate::formats::cody::items;
 use crate::formats::cody::line::Tag;
-use crate::formats::leaves::{main_first, paths};
-use crate::formats::named::uuid_of;
+use crate::formats::derived_uuid::uuid_of;
 use crate::formats::tag::{ConversationTag, MessageTag};
 use crate::formats::{SourceConversation, SourceMessage, Tree, Written};
 use crate::model::{Block, Message, Role, Summary, Time};

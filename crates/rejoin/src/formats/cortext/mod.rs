@@ -44,7 +44,8 @@ pub(super) const FORMAT: Format = Format {
 
 fn detect(source: &Source) -> Detection {
     let Some(session) = read::session_of(source) else { return Detection::No };
-    let is_session = [STATE, MESSAGES].iter().any(|name| crate::formats::whole::is_file(&session.join(name)));
+    let is_session =
+        [STATE, MESSAGES].iter().any(|name| crate::formats::whole_file::is_file(&session.join(name)));
     match (is_session, source.is_directory()) {
         (true, true) => Detection::Yes,
         (true, false) => Detection::Part,

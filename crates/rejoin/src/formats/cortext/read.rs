@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use crate::error::{Error, Result};
 use crate::formats::cortext::session::{self, Known};
 use crate::formats::cortext::{MESSAGES, SESSION, STATE};
-use crate::formats::found::Found;
 use crate::formats::lines::Lines;
+use crate::formats::raw_object::RawObject;
 use crate::formats::tag::{self, MessageTag};
 use crate::formats::thread_builder::ThreadBuilder;
-use crate::formats::{Reading, Source, SourceConversation, SourceMessage, content, folder, whole};
+use crate::formats::{Reading, Source, SourceConversation, SourceMessage, content, folder, whole_file};
 use crate::model::{Fields, Json, Message, Time};
 
 /// The folder of the session that a source is, holds or lies in.
@@ -41,7 +41,7 @@ pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
     }
     let mut lines = Lines::open(&messages, reading)?;
     while lines.advance(reading)? {
-        match lines.parse::<Found<'_>>() {
+        match lines.parse::<RawObject<'_>>() {
             Ok(found) => thread.line(found, &lines, reading)?,
             Err(why) => reading.skip(&messages, lines.number(), why)?,
         }
@@ -72,7 +72,7 @@ impl CortextThread {
         if !folder::is_file(path)? {
             return reading.skip(path, 0, "there is no state of the session");
         }
-        let text = whole::json(path, reading)?;
+        let text = whole_file::json(path, reading)?;
         // What began when is said here. Guessed from a message, it would be another conversation once the file is whole.
         let Some(Known { mut conversation, created, is_own, rest }) = text.as_deref().and_then(session::read)
         else {
@@ -98,7 +98,7 @@ impl CortextThread {
         let mut paths = folder::files(directory)?;
         paths.retain(|path| path.extension().is_some_and(|extension| extension == "md"));
         for path in paths {
-            let Some(text) = whole::text(&path, reading)? else { continue };
+            let Some(text) = whole_file::text(&path, reading)? else { continue };
             let heading = text.lines().find_map(|line| line.strip_prefix("# ")).map(str::trim);
             let title = &mut self.thread.conversation.header.title;
             if let (None, Some(heading)) = (&title, heading) {
@@ -109,7 +109,7 @@ impl CortextThread {
         Ok(())
     }
 
-    fn line(&mut self, mut found: Found<'_>, lines: &Lines, reading: &mut Reading<'_>) -> Result<()> {
+    fn line(&mut self, mut found: RawObject<'_>, lines: &Lines, reading: &mut Reading<'_>) -> Result<()> {
         let time: Option<Time> = tag::read(found.raw("timestamp"));
         let role = found.text("role").as_deref().and_then(content::role);
         let Some(role) = role else {

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::formats::found::Found;
+use crate::formats::raw_object::RawObject;
 use crate::formats::tag::{self, ConversationTag};
 use crate::formats::{SourceConversation, SourceMessage};
 use crate::model::{Conversation, Fields, Json, Status, Synopsis, Time};
@@ -80,7 +80,7 @@ pub(super) struct Known {
 
 /// What the file says, as far as it can be read.
 pub(super) fn read(text: &str) -> Option<Known> {
-    let mut found: Found<'_> = serde_json::from_str(text).ok()?;
+    let mut found: RawObject<'_> = serde_json::from_str(text).ok()?;
     let time = |raw: Option<&serde_json::value::RawValue>| tag::read::<Time>(raw);
     let created = time(found.raw("created_at"));
     let last_active = time(found.raw("last_active"));
@@ -110,7 +110,7 @@ pub(super) fn read(text: &str) -> Option<Known> {
     Some(Known { conversation, created, is_own, rest })
 }
 
-fn take(header: &mut Conversation, found: &mut Found<'_>, now: Time) {
+fn take(header: &mut Conversation, found: &mut RawObject<'_>, now: Time) {
     let said = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
     if let Some(kind) = said(found.text("conversation_type")) {
         header.kind = kind;
@@ -127,7 +127,8 @@ fn take(header: &mut Conversation, found: &mut Found<'_>, now: Time) {
     {
         header.synopsis = Some(Synopsis { text, updated_at: now, ..Synopsis::default() });
     }
-    let agent = found.raw("agent_config").and_then(|raw| serde_json::from_str::<Found<'_>>(raw.get()).ok());
+    let agent =
+        found.raw("agent_config").and_then(|raw| serde_json::from_str::<RawObject<'_>>(raw.get()).ok());
     let Some(mut agent) = agent else { return };
     let settings = &mut header.settings;
     let learn = |own: &mut Option<String>, text: Option<String>| {

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use crate::error::Result;
+use crate::formats::branch_paths::{main_first, paths};
 use crate::formats::cortext::{MESSAGES, SESSION, STATE, markdown, session};
-use crate::formats::leaves::{main_first, paths};
 use crate::formats::tag::MessageTag;
 use crate::formats::{SourceConversation, SourceMessage, Tree, Written, content};
 use crate::model::{Block, Fields, Json, Message, Role, Time, preview, slug};

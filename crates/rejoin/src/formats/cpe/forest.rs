@@ -9,12 +9,12 @@ use crate::formats::database::Database;
 
 /// Every message of a database, by place: the order in which they were written.
 pub(super) struct Forest {
-    nodes: Vec<Node>,
+    nodes: Vec<MessageNode>,
     places: HashMap<String, usize>,
 }
 
 /// One message.
-pub(super) struct Node {
+pub(super) struct MessageNode {
     /// The number of its row.
     pub(super) row: i64,
     /// What it follows.
@@ -33,7 +33,7 @@ impl Forest {
         );
         let mut forest = Self { nodes: Vec::new(), places: HashMap::new() };
         let mut above: Vec<(Option<String>, Option<String>)> = Vec::new();
-        let mut held = database.held();
+        let mut held = database.id_budget();
         database.each(&sql, &[], &mut |row| {
             ["id", "parent_id", "stands_for"]
                 .iter()
@@ -46,7 +46,7 @@ impl Forest {
                 reading.skip(database.path(), 0, "two messages have the same id")?;
             }
             above.push((row.word("parent_id"), row.word("stands_for")));
-            forest.nodes.push(Node { row: number, parent: None, words: Words::Said, root: None });
+            forest.nodes.push(MessageNode { row: number, parent: None, words: Words::Said, root: None });
             Ok(())
         })?;
         for (place, (parent, stands_for)) in above.into_iter().enumerate() {
@@ -84,7 +84,7 @@ impl Forest {
         path.into_iter().for_each(|seen| self.nodes[seen].root = Some(root));
     }
 
-    pub(super) fn node(&self, place: usize) -> &Node {
+    pub(super) fn node(&self, place: usize) -> &MessageNode {
         &self.nodes[place]
     }
 

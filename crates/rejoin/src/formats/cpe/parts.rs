@@ -2,8 +2,8 @@
 
 use crate::formats::ReadLimits;
 use crate::formats::database::{Row, Value};
-use crate::formats::found::Found;
 use crate::formats::lines::deepest;
+use crate::formats::raw_object::RawObject;
 use crate::model::{Block, Fields, Json, Media, MediaKind, Other, Text, Thinking, ToolCall};
 
 /// Text that is no more than text.
@@ -116,7 +116,7 @@ impl Part {
     }
 
     fn call(&self) -> Option<Block> {
-        let mut found: Found<'_> = serde_json::from_str(shallow(&self.content)?).ok()?;
+        let mut found: RawObject<'_> = serde_json::from_str(shallow(&self.content)?).ok()?;
         let name = found.text("name")?;
         let mut input = found.raw("parameters").map(Json::from_raw).unwrap_or_default();
         let mut extra = self.extra.clone();

@@ -10,7 +10,7 @@ use crate::formats::cpe::parts::Part;
 use crate::formats::cpe::shape::Shape;
 use crate::formats::cpe::tag::{TAG, Tag};
 use crate::formats::database::{Database, Row};
-use crate::formats::family::Family;
+use crate::formats::subagent_group::SubagentGroup;
 use crate::formats::thread_builder::ThreadBuilder;
 use crate::formats::{Reading, Source, SourceConversation, SourceMessage, SourceParent};
 use crate::model::Json;
@@ -24,7 +24,7 @@ pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
         database.need("blocks", &["message_id", "block_type", "content", "sequence_order"])?;
         let forest = Forest::of(database, reading)?;
         let mut sessions = sessions_of(database, &forest)?;
-        let (trees, mut names, mut family) = (forest.trees(), HashMap::new(), Family::default());
+        let (trees, mut names, mut family) = (forest.trees(), HashMap::new(), SubagentGroup::default());
         for tree in trees {
             let own = sessions.remove(&tree[0]).unwrap_or_default();
             let conversation = CpeThread::read(database, &forest, &mut names, &tree, &own, reading)?;

@@ -207,7 +207,7 @@ impl Database {
 
     /// Names, one for each row: a few bytes for each, however many there are.
     pub(super) fn names(&self, sql: &str, parameters: &[Value]) -> Result<Vec<String>> {
-        let (mut names, mut held) = (Vec::new(), self.held());
+        let (mut names, mut held) = (Vec::new(), self.id_budget());
         self.each(sql, parameters, &mut |row| {
             if let Some(Value::Text(name)) = row.values.into_iter().next() {
                 held.add(&name)?;
@@ -219,8 +219,8 @@ impl Database {
     }
 
     /// Counts names that are held at once.
-    pub(super) const fn held(&self) -> Held {
-        Held { bytes: 0, most: self.most }
+    pub(super) const fn id_budget(&self) -> IdBudget {
+        IdBudget { bytes: 0, most: self.most }
     }
 
     /// Where it is.
@@ -230,12 +230,12 @@ impl Database {
 }
 
 /// How many bytes of names are held. A name is short, unless someone wants to fill the memory.
-pub(super) struct Held {
+pub(super) struct IdBudget {
     bytes: u64,
     most: u64,
 }
 
-impl Held {
+impl IdBudget {
     /// Counts one more.
     pub(super) fn add(&mut self, name: &str) -> Result<()> {
         self.bytes = self.bytes.saturating_add(name.len() as u64);

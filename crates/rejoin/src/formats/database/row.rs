@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use serde_json::{Map, Value as Tree, json};
 
-use crate::formats::octets::base64;
+use crate::formats::encoding::base64;
 use crate::model::Time;
 
 /// One value of a row.

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::formats::content;
-use crate::formats::found::Found;
+use crate::formats::raw_object::RawObject;
 use crate::model::{Block, Fields, Json, Message, Role, Thinking, ToolCall, ToolResult};
 
 /// The field of a message's `extra` with fields that are no part of the format.
@@ -70,7 +70,7 @@ pub(super) fn write<'a>(message: &'a Message, calls: &HashMap<&'a str, &'a ToolC
 
 /// The messages that a form is; none when nobody is known to have said it.
 pub(super) fn read(raw: &RawValue, is_called: &dyn Fn(&str) -> bool) -> Vec<Message> {
-    let Ok(mut found) = serde_json::from_str::<Found<'_>>(raw.get()) else { return Vec::new() };
+    let Ok(mut found) = serde_json::from_str::<RawObject<'_>>(raw.get()) else { return Vec::new() };
     let Some(role) = found.text("role").as_deref().and_then(content::role) else { return Vec::new() };
     let said = found.raw("content");
     let mut messages = match role {
@@ -88,7 +88,7 @@ pub(super) fn read(raw: &RawValue, is_called: &dyn Fn(&str) -> bool) -> Vec<Mess
     messages
 }
 
-fn thinking(found: &mut Found<'_>, said: Option<&RawValue>) -> Option<Message> {
+fn thinking(found: &mut RawObject<'_>, said: Option<&RawValue>) -> Option<Message> {
     let is_thinking = found.raw("thinking").is_some_and(|thinking| thinking.get() == "true");
     let text = said.and_then(|said| serde_json::from_str(said.get()).ok()).filter(|_| is_thinking)?;
     let signature = found.text("thinkingSignature");
@@ -100,7 +100,7 @@ fn thinking(found: &mut Found<'_>, said: Option<&RawValue>) -> Option<Message> {
 }
 
 /// A call and its result. A call that another line made is not made again, and a result is one however empty it is.
-fn tool(found: &mut Found<'_>, is_called: &dyn Fn(&str) -> bool) -> Vec<Message> {
+fn tool(found: &mut RawObject<'_>, is_called: &dyn Fn(&str) -> bool) -> Vec<Message> {
     let (Some(id), Some(name)) = (found.text("toolCallId"), found.text("toolName")) else {
         return Vec::new();
     };

@@ -14,7 +14,7 @@ mod read;
 mod stored;
 mod write;
 
-use crate::formats::found::Found;
+use crate::formats::raw_object::RawObject;
 use crate::formats::{Detection, Format, Source};
 
 /// Conversations of Envoy.
@@ -45,8 +45,8 @@ enum Kind {
 }
 
 /// What a line holds; none when it is no line of this format.
-fn kind_of(found: &mut Found<'_>) -> Option<Kind> {
-    found.raw("sessionId").filter(|id| crate::formats::found::is_text(id))?;
+fn kind_of(found: &mut RawObject<'_>) -> Option<Kind> {
+    found.raw("sessionId").filter(|id| crate::formats::raw_object::is_text(id))?;
     found.raw("message")?;
     match found.text("messageType")?.as_str() {
         "conversation" => Some(Kind::Conversation),
@@ -57,7 +57,7 @@ fn kind_of(found: &mut Found<'_>) -> Option<Kind> {
 
 fn detect(source: &Source) -> Detection {
     let is_line = |line: &str| {
-        serde_json::from_str::<Found<'_>>(line).is_ok_and(|mut found| kind_of(&mut found).is_some())
+        serde_json::from_str::<RawObject<'_>>(line).is_ok_and(|mut found| kind_of(&mut found).is_some())
     };
     let begins = |start: &str| {
         let names = ["\"messageIndex\":", "\"messageType\":\"", "\"sessionId\":\""];

@@ -6,8 +6,8 @@ use serde_json::value::RawValue;
 
 use crate::error::Result;
 use crate::formats::envoy::{Kind, kind_of, message, stored};
-use crate::formats::found::Found;
 use crate::formats::lines::Lines;
+use crate::formats::raw_object::RawObject;
 use crate::formats::tag::{self, ConversationTag, MessageTag};
 use crate::formats::thread_builder::ThreadBuilder;
 use crate::formats::{Reading, Source, SourceConversation, SourceMessage};
@@ -18,7 +18,7 @@ pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
     let mut lines = Lines::open(path, reading)?;
     let mut thread = EnvoyThread::default();
     while lines.advance(reading)? {
-        match lines.parse::<Found<'_>>() {
+        match lines.parse::<RawObject<'_>>() {
             Ok(found) => thread.line(found, source.stem(), &lines, reading)?,
             Err(why) => reading.skip(path, lines.number(), why)?,
         }
@@ -39,7 +39,7 @@ struct EnvoyThread {
 impl EnvoyThread {
     fn line(
         &mut self,
-        mut found: Found<'_>,
+        mut found: RawObject<'_>,
         stem: &str,
         lines: &Lines,
         reading: &mut Reading<'_>,
@@ -101,7 +101,7 @@ impl EnvoyThread {
 
 /// What a later line says about the conversation.
 fn learn(body: &RawValue, conversation: &mut SourceConversation, head: &mut Option<String>) {
-    let Ok(mut found) = serde_json::from_str::<Found<'_>>(body.get()) else { return };
+    let Ok(mut found) = serde_json::from_str::<RawObject<'_>>(body.get()) else { return };
     match found.text("type").as_deref() {
         Some("header") => {
             if let Some(header) = tag::read(found.raw("header")) {
@@ -143,7 +143,7 @@ fn said(
 
 /// What the first line says of the conversation.
 fn first(
-    found: &mut Found<'_>,
+    found: &mut RawObject<'_>,
     kind: Option<Kind>,
     stem: &str,
     time: Option<Time>,
@@ -156,7 +156,8 @@ fn first(
     }
     let id = found.text("sessionId").filter(|id| !id.is_empty()).unwrap_or_else(|| stem.to_owned());
     let mut conversation = SourceConversation::new(id, time.unwrap_or_default());
-    let start = body.filter(|_| is_meta).and_then(|body| serde_json::from_str::<Found<'_>>(body.get()).ok());
+    let start =
+        body.filter(|_| is_meta).and_then(|body| serde_json::from_str::<RawObject<'_>>(body.get()).ok());
     let Some(mut start) = start else { return conversation };
     if let Some(created) = tag::read(start.raw("created")) {
         conversation.created_at = created;

@@ -4,7 +4,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::formats::SourceKept;
-use crate::formats::found::{Found, is_text};
+use crate::formats::raw_object::{RawObject, is_text};
 use crate::model::{Block, Json, Message};
 
 /// A message of the store.
@@ -16,7 +16,7 @@ pub(super) struct Stored {
 }
 
 /// The message of a line, if it is one of the store.
-pub(super) fn read(found: &mut Found<'_>, body: &RawValue) -> Option<Stored> {
+pub(super) fn read(found: &mut RawObject<'_>, body: &RawValue) -> Option<Stored> {
     found.raw("digest")?;
     let id = found.text("id")?;
     // A body that is not on one line stands there as a text.

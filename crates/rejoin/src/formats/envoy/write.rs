@@ -8,9 +8,9 @@ use serde_json::value::RawValue;
 use uuid::Uuid;
 
 use crate::error::Result;
+use crate::formats::branch_paths::{main_first, paths};
+use crate::formats::derived_uuid::uuid_of;
 use crate::formats::envoy::message;
-use crate::formats::leaves::{main_first, paths};
-use crate::formats::named::uuid_of;
 use crate::formats::tag::{ConversationTag, MessageTag};
 use crate::formats::{SourceConversation, SourceMessage, Tree, Written};
 use crate::model::{Block, Time, ToolCall};

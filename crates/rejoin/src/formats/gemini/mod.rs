@@ -18,14 +18,14 @@
 //! object with a list.
 
 pub(in crate::formats) mod parts;
-mod place;
+mod paths;
 mod read;
 mod record;
 mod replay;
 
-use crate::formats::begun::Begun;
 use crate::formats::fingerprint::Companion;
-use crate::formats::items::first_fields;
+use crate::formats::json_array::first_fields;
+use crate::formats::partial_object::PartialObject;
 use crate::formats::{Detection, Format, Source};
 
 /// Sessions of Gemini CLI.
@@ -48,9 +48,9 @@ fn beside(source: &Source) -> Vec<Companion> {
     let head = source.head();
     let end = str::from_utf8(head).map_or_else(|error| error.valid_up_to(), str::len);
     let head = str::from_utf8(&head[..end]).unwrap_or_default();
-    let session = Begun::of(head).text("sessionId");
-    let runs = session.map(|session| place::runs(source.path(), session)).transpose();
-    match (runs, place::project(source.path())) {
+    let session = PartialObject::of(head).text("sessionId");
+    let runs = session.map(|session| paths::runs(source.path(), session)).transpose();
+    match (runs, paths::project(source.path())) {
         (Ok(runs), Ok(project)) => {
             let runs = runs.into_iter().flatten().map(Companion::Path);
             runs.chain(project.map(Companion::Words)).collect()
@@ -68,5 +68,5 @@ fn detect(source: &Source) -> Detection {
     if !fields.contains(&"sessionId") || !fields.contains(&"projectHash") {
         return Detection::No;
     }
-    if matches!(place::session_of(source.path()), Ok(Some(_))) { Detection::Part } else { Detection::Yes }
+    if matches!(paths::session_of(source.path()), Ok(Some(_))) { Detection::Part } else { Detection::Yes }
 }

@@ -8,11 +8,11 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::error::Result;
-use crate::formats::gemini::place;
+use crate::formats::gemini::paths;
 use crate::formats::gemini::record::{Raw, Record};
 use crate::formats::gemini::replay::Replay;
 use crate::formats::lines::{Lines, UTF8_MARK, deepest, unreadable};
-use crate::formats::{Piece, Reading, Source, SourceConversation, SourceParent, whole};
+use crate::formats::{Piece, Reading, Source, SourceConversation, SourceParent, whole_file};
 use crate::model::Time;
 
 /// A line that is not a record: what is known of the session, or an operation.
@@ -41,9 +41,9 @@ struct Set<'a> {
 
 pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
     let path = source.path();
-    let above = place::session_of(path)?.map(|(session, _)| (session, None));
+    let above = paths::session_of(path)?.map(|(session, _)| (session, None));
     let Some(main) = read_file(path, above, reading)? else { return Ok(()) };
-    for run in place::runs(path, main.thread.id())? {
+    for run in paths::runs(path, main.thread.id())? {
         read_file(&run, Some((main.thread.id().to_owned(), Some(&main))), reading)?;
     }
     Ok(())
@@ -90,7 +90,7 @@ struct Session<'a> {
 impl Session<'_> {
     /// Reads a file that is one object.
     fn whole(&mut self, reading: &mut Reading<'_>) -> Result<()> {
-        let (limits, bytes) = (reading.limits(), whole::bytes(self.path, reading)?);
+        let (limits, bytes) = (reading.limits(), whole_file::bytes(self.path, reading)?);
         reading.give(Piece::Passed(bytes.len() as u64))?;
         let text = str::from_utf8(bytes.strip_prefix(&UTF8_MARK[..]).unwrap_or(&bytes));
         match text {
@@ -162,7 +162,7 @@ impl Session<'_> {
         let created: Time =
             line.start_time.and_then(|time| serde_json::from_str(time.get()).ok()).unwrap_or_default();
         let mut conversation = SourceConversation::new(id.clone(), created);
-        conversation.header.project = place::project(self.path)?;
+        conversation.header.project = paths::project(self.path)?;
         conversation.header.settings.provider = Some("google".to_owned());
         conversation.parent = self.above.take().map(|(session, main)| SourceParent {
             message: main.and_then(|main| main.caller(created)),

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 use crate::error::{Error, Result};
 use crate::formats::gemini::record::Record;
 use crate::formats::thread_builder::ThreadBuilder;
-use crate::formats::{Reading, SourceConversation, SourceMessage, unfinished};
+use crate::formats::{Reading, SourceConversation, SourceMessage, in_progress};
 use crate::model::{Message, Role, Time};
 
 /// So many of the newest records are held, because one before them may change.
@@ -206,7 +206,7 @@ impl Replay {
         let mut message = SourceMessage { line: line.number, source: line.source.clone(), ..message };
         let mark = |message: &mut Message| {
             if line.record.is_open {
-                unfinished::mark(message);
+                in_progress::mark(message);
             }
         };
         mark(&mut message.message);

@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::formats::database::{self, Database, Row};
 use crate::formats::goose::thread::{GooseThread, Kept, word};
 use crate::formats::lines::deepest;
-use crate::formats::{Detection, Reading, Source, SourceConversation, SourceParent, whole};
+use crate::formats::{Detection, Reading, Source, SourceConversation, SourceParent, whole_file};
 
 const TABLES: [(&str, &[&str]); 2] = [
     ("sessions", &["id", "working_dir", "created_at", "extension_data"]),
@@ -38,7 +38,7 @@ pub(super) fn detect(source: &Source) -> Detection {
 /// True when the database beside an older file has its session.
 pub(super) fn has_taken_over(file: &Source) -> bool {
     let beside = file.path().with_file_name("sessions.db");
-    whole::is_file(&beside)
+    whole_file::is_file(&beside)
         && database::holds(&beside, |database| {
             let (table, columns) = TABLES[0];
             let sql = "SELECT id FROM sessions WHERE id = ?1";

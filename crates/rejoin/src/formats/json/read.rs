@@ -11,10 +11,10 @@ use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqA
 use serde_json::value::RawValue;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::formats::family::Family;
 use crate::formats::json::VERSION;
 use crate::formats::json::row::{BranchRow, ConversationRow, MessageRow};
 use crate::formats::lines::{deepest, unreadable};
+use crate::formats::subagent_group::SubagentGroup;
 use crate::formats::{
     Piece, Reading, Source, SourceBranch, SourceConversation, SourceMessage, SourceParent, SourcePin,
 };
@@ -30,7 +30,7 @@ pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
     let gauge = Rc::new(Gauge::default());
     let limits = reading.limits();
     let gauged = Gauged { file, gauge: Rc::clone(&gauge), item: limits.line_bytes, all: limits.file_bytes };
-    let family = Family::default();
+    let family = SubagentGroup::default();
     let mut desk = Desk { reading, path, gauge, outcome: Ok(()), number: 0, family };
     let mut json = serde_json::Deserializer::from_reader(BufReader::with_capacity(1 << 16, gauged));
     let read = Document(&mut desk).deserialize(&mut json).and_then(|()| json.end());
@@ -83,7 +83,7 @@ struct Desk<'r, 'a> {
     outcome: Result<()>,
     /// How many messages there were.
     number: u64,
-    family: Family,
+    family: SubagentGroup,
 }
 
 impl Desk<'_, '_> {

@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::formats::content::kind_of;
 use crate::formats::database::{Database, Row, Value};
-use crate::formats::octets::base64;
+use crate::formats::encoding::base64;
 use crate::model::{Fields, Media};
 
 /// The file of this id. Its bytes are in the database, or somewhere else.

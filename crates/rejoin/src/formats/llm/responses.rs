@@ -19,7 +19,7 @@ pub(super) type Earlier = BTreeMap<String, Vec<String>>;
 pub(super) fn list(database: &Database) -> Result<Earlier> {
     let mut all = Earlier::new();
     let sql = "SELECT coalesce(conversation_id, id) AS conversation, id FROM responses ORDER BY id";
-    let mut held = database.held();
+    let mut held = database.id_budget();
     database.each(sql, &[], &mut |row| {
         if let (Some(conversation), Some(id)) = (row.word("conversation"), row.word("id")) {
             held.add(&id)?;

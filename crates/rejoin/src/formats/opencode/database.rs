@@ -6,9 +6,9 @@ use serde_json::{Map, Value, json};
 
 use crate::error::Result;
 use crate::formats::database::{self, Database, Row};
-use crate::formats::family::Family;
 use crate::formats::opencode::session::Session;
 use crate::formats::opencode::thread::{OpenCodeThread, Runs};
+use crate::formats::subagent_group::SubagentGroup;
 use crate::formats::{Detection, Reading, Source, SourceConversation};
 
 /// Columns of a session that change with every message.
@@ -42,7 +42,7 @@ pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
     Database::read(source, reading, |database, reading| {
         TABLES.iter().try_for_each(|(table, columns)| database.need(table, columns))?;
         let mut runs = Runs::new();
-        let mut family = Family::default();
+        let mut family = SubagentGroup::default();
         for id in order(database)? {
             if let Some(conversation) = read_session(database, &id, &mut runs, reading)? {
                 family.add(&conversation, reading)?;
@@ -58,7 +58,7 @@ fn order(database: &Database) -> Result<Vec<String>> {
     let mut below: HashMap<Option<String>, Vec<String>> = HashMap::new();
     let mut all: Vec<(String, Option<String>)> = Vec::new();
     let sql = "SELECT id, parent_id FROM session ORDER BY time_created, id";
-    let mut held = database.held();
+    let mut held = database.id_budget();
     database.each(sql, &[], &mut |row| {
         ["id", "parent_id"].iter().filter_map(|name| row.text(name)).try_for_each(|id| held.add(id))?;
         if let Some(id) = row.word("id") {

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use crate::error::{Error, Result};
 use crate::formats::opencode::session::Session;
 use crate::formats::opencode::thread::{OpenCodeThread, Runs};
-use crate::formats::{Piece, Reading, Source, whole};
+use crate::formats::{Piece, Reading, Source, whole_file};
 
 /// What of a session changes with every message.
 const CHANGING: [&str; 4] = ["summary", "cost", "tokens", "time"];
@@ -42,7 +42,7 @@ pub(super) fn is_export(source: &Source) -> bool {
 }
 
 pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
-    let bytes = whole::bytes(source.path(), reading)?;
+    let bytes = whole_file::bytes(source.path(), reading)?;
     let export: Export<'_> = serde_json::from_slice(&bytes)
         .map_err(|cause| Error::corrupt("it is not an export of opencode").because(cause))?;
     let mut runs = Runs::new();

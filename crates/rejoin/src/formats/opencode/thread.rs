@@ -9,7 +9,7 @@ use crate::formats::opencode::parts::{self, Part};
 use crate::formats::opencode::session::{Revert, Session};
 use crate::formats::thread_builder::ThreadBuilder;
 use crate::formats::{
-    INJECTED, KEPT_AFTER, Reading, SourceConversation, SourceKept, SourceMessage, unfinished,
+    INJECTED, KEPT_AFTER, Reading, SourceConversation, SourceKept, SourceMessage, in_progress,
 };
 use crate::model::{Block, Fields, Json, Message, Other, Role, Summary, Time, ToolResult, Usage};
 
@@ -65,7 +65,7 @@ impl Progress {
     /// Marks a message that is not complete.
     fn mark(self, message: &mut Message) {
         if self == Self::Open {
-            unfinished::mark(message);
+            in_progress::mark(message);
         }
     }
 }

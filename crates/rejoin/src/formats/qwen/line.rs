@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::formats::begun::Begun;
+use crate::formats::partial_object::PartialObject;
 use crate::model::Time;
 
 /// A line. What is not here is kept with the text of the line.
@@ -41,9 +41,9 @@ pub(super) fn parse(text: &str) -> serde_json::Result<Line<'_>> {
 
 /// True for the beginning of a line that only a session has.
 pub(super) fn begins(text: &str) -> bool {
-    let begun = Begun::of(text);
+    let begun = PartialObject::of(text);
     begun.has(&["parentUuid", "uuid", "sessionId"])
-        && begun.value("message").is_some_and(|said| Begun::of(said).has(&["parts"]))
+        && begun.value("message").is_some_and(|said| PartialObject::of(said).has(&["parts"]))
 }
 
 impl Line<'_> {

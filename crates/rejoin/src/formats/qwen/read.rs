@@ -54,18 +54,18 @@ impl QwenThread<'_> {
         let Some(id) = line.uuid.take() else { return self.thread.aside(number, text, reading) };
         let message = if line.says_something() { said(&line, &id).transpose() } else { None };
         let Some(message) = message else {
-            self.lineage.pass_over(id, line.parent_uuid.as_deref());
+            self.lineage.skip(id, line.parent_uuid.as_deref());
             return self.thread.aside(number, text, reading);
         };
         let message = match message {
             Ok(message) => message,
             Err(error) => {
-                self.lineage.pass_over(id, line.parent_uuid.as_deref());
+                self.lineage.skip(id, line.parent_uuid.as_deref());
                 return Err(error);
             }
         };
-        self.lineage.tell(&id);
-        let parent = line.parent_uuid.as_deref().and_then(|parent| self.lineage.above(parent));
+        self.lineage.add(&id);
+        let parent = line.parent_uuid.as_deref().and_then(|parent| self.lineage.nearest_message(parent));
         let message = self.thread.message(id, parent.map(str::to_owned), message);
         self.thread.add(SourceMessage { line: number, source: text.to_owned(), ..message }, reading)
     }

@@ -4,9 +4,9 @@
 //! nothing about the file.
 
 /// The fields of an object whose text may end anywhere, with the text of each value as far as it goes.
-pub(super) struct Begun<'a>(Vec<(&'a str, &'a str)>);
+pub(super) struct PartialObject<'a>(Vec<(&'a str, &'a str)>);
 
-impl<'a> Begun<'a> {
+impl<'a> PartialObject<'a> {
     /// Looks at the beginning of a line.
     pub(super) fn of(line: &'a str) -> Self {
         let mut fields = Vec::new();
@@ -83,7 +83,7 @@ mod tests {
         let cut =
             r#" {"type" : "user", "n": [1, {"inner": "]}"}], "s": "a\\\"b, \"quoted\":", "message":{"role":"#;
 
-        let begun = Begun::of(cut);
+        let begun = PartialObject::of(cut);
 
         assert!(begun.has(&["type", "n", "s", "message"]));
         assert_eq!([begun.has(&["inner"]), begun.has(&["quoted"]), begun.has(&["role"])], [false; 3]);
@@ -94,9 +94,9 @@ mod tests {
     fn a_beginning_may_end_anywhere() {
         let line = r#"{"a":"x\\","ü":[{}],"c":1,"d":null}"#;
 
-        let counts = line.char_indices().map(|(end, _)| Begun::of(&line[..end]).0.len());
+        let counts = line.char_indices().map(|(end, _)| PartialObject::of(&line[..end]).0.len());
 
-        assert_eq!((counts.max(), Begun::of(line).0.len()), (Some(4), 4));
-        assert_eq!(["", "[", "{", "text", "{}", "{\"a"].map(|text| Begun::of(text).0.len()), [0; 6]);
+        assert_eq!((counts.max(), PartialObject::of(line).0.len()), (Some(4), 4));
+        assert_eq!(["", "[", "{", "text", "{}", "{\"a"].map(|text| PartialObject::of(text).0.len()), [0; 6]);
     }
 }

@@ -21,7 +21,7 @@ pub(crate) fn is_marked(message: &Message) -> bool {
 }
 
 /// What an import notes of a message: its id at the source, the hash of its text, and the mark, if it has one.
-pub(crate) fn noted(message: &Message, id: &str, hash: &str) -> serde_json::Value {
+pub(crate) fn provenance(message: &Message, id: &str, hash: &str) -> serde_json::Value {
     let mut source = serde_json::json!({ "id": id, "text": hash });
     if is_marked(message) {
         source[OPEN] = serde_json::json!(true);

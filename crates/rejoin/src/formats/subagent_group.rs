@@ -7,12 +7,12 @@ use crate::formats::{Piece, Reading, SourceConversation};
 
 /// The conversations that were read last and belong together.
 #[derive(Default)]
-pub(super) struct Family {
+pub(super) struct SubagentGroup {
     order: Vec<String>,
     ids: HashSet<String>,
 }
 
-impl Family {
+impl SubagentGroup {
     /// Adds a conversation that was read. If none of the family started it, they are complete, and it begins another one.
     pub(super) fn add(&mut self, conversation: &SourceConversation, reading: &mut Reading<'_>) -> Result<()> {
         if self.ids.contains(&conversation.id) {

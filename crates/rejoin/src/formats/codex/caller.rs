@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::error::{Error, Result};
-use crate::formats::codex::place;
+use crate::formats::codex::paths;
 use crate::formats::codex::read::{conversation, first, read_thread};
 use crate::formats::{Piece, Reading, SourceConversation, SourceMessage};
 use crate::model::{Role, Time};
@@ -21,15 +21,21 @@ pub(super) fn tell_parent(
     reading: &mut Reading<'_>,
 ) -> Result<()> {
     let Some(parent) = &mut run.parent else { return Ok(()) };
-    let Some(file) = place::rollout(path, &parent.conversation)?.filter(|file| file != path) else {
+    let Some(file) = paths::rollout(path, &parent.conversation)?.filter(|file| file != path) else {
         return Ok(());
     };
     let Ok(Some((meta, title))) = first(&file, reading) else { return Ok(()) };
     if meta.id != parent.conversation {
         return Ok(());
     }
-    let mut asked =
-        Asked { run: &run.id, started: run.created_at, newest: None, before: None, named: None, later: 0 };
+    let mut asked = CallerSearch {
+        run: &run.id,
+        started: run.created_at,
+        newest: None,
+        before: None,
+        named: None,
+        later: 0,
+    };
     let mut look = |piece| {
         if let Piece::Message(found) = piece {
             asked.message(*found);
@@ -45,7 +51,7 @@ pub(super) fn tell_parent(
 }
 
 /// Looks for the message that asked for a run.
-struct Asked<'a> {
+struct CallerSearch<'a> {
     run: &'a str,
     started: Time,
     /// The newest reply so far.
@@ -58,7 +64,7 @@ struct Asked<'a> {
     later: usize,
 }
 
-impl Asked<'_> {
+impl CallerSearch<'_> {
     fn message(&mut self, found: SourceMessage) {
         let is_later = found.message.created_at.is_some_and(|time| time > self.started);
         let is_reply = found.message.role == Role::Assistant;

@@ -5,12 +5,12 @@ use crate::formats::ReadLimits;
 
 /// The bytes that are held of something.
 #[derive(Debug)]
-pub(super) struct Held {
+pub(super) struct ByteBudget {
     what: &'static str,
     bytes: u64,
 }
 
-impl Held {
+impl ByteBudget {
     /// Holds nothing yet of what is named, as in "a message".
     pub(super) const fn of(what: &'static str) -> Self {
         Self { what, bytes: 0 }

@@ -61,7 +61,7 @@ pub enum RetentionPolicy {
 }
 
 /// A word out of a closed set.
-pub(crate) trait Word: Copy + PartialEq + Sized + 'static {
+pub(crate) trait StringEnum: Copy + PartialEq + Sized + 'static {
     /// The field that holds it.
     const FIELD: &'static str;
 
@@ -80,13 +80,13 @@ pub(crate) trait Word: Copy + PartialEq + Sized + 'static {
     }
 }
 
-impl Word for ParticipantRole {
+impl StringEnum for ParticipantRole {
     const FIELD: &'static str = "role";
     const ALL: &'static [(Self, &'static str)] =
         &[(Self::User, "user"), (Self::Assistant, "assistant"), (Self::System, "system")];
 }
 
-impl Word for AttachmentType {
+impl StringEnum for AttachmentType {
     const FIELD: &'static str = "type";
     const ALL: &'static [(Self, &'static str)] = &[
         (Self::Audio, "audio"),
@@ -96,24 +96,24 @@ impl Word for AttachmentType {
     ];
 }
 
-impl Word for AudioFormat {
+impl StringEnum for AudioFormat {
     const FIELD: &'static str = "format";
     const ALL: &'static [(Self, &'static str)] = &[(Self::Pcm16, "pcm16"), (Self::Opus, "opus")];
 }
 
-impl Word for Classification {
+impl StringEnum for Classification {
     const FIELD: &'static str = "classification";
     const ALL: &'static [(Self, &'static str)] = &[(Self::Confidential, "Confidential")];
 }
 
-impl Word for RetentionPolicy {
+impl StringEnum for RetentionPolicy {
     const FIELD: &'static str = "retentionPolicy";
     const ALL: &'static [(Self, &'static str)] =
         &[(Self::WorkspaceDefault, "workspace-default"), (Self::Custom, "custom")];
 }
 
 /// Reads a word; any other than those there are is an error that names the field and all of them.
-fn read<'de, W: Word, D: Deserializer<'de>>(deserializer: D) -> Result<W, D::Error> {
+fn read<'de, W: StringEnum, D: Deserializer<'de>>(deserializer: D) -> Result<W, D::Error> {
     let name = String::deserialize(deserializer)?;
     W::named(&name).ok_or_else(|| {
         let shown: String = name.chars().take(40).collect();
