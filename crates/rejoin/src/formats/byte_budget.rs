@@ -3,6 +3,14 @@
 use crate::error::{Error, Result};
 use crate::formats::ReadLimits;
 
+/// An error when a message that is read in pieces has more bytes than one line may have.
+pub(super) fn check_message(bytes: u64, most: u64) -> Result<()> {
+    if bytes > most {
+        return Err(Error::invalid(format!("a message has more than {most} bytes")));
+    }
+    Ok(())
+}
+
 /// The bytes that are held of something.
 #[derive(Debug)]
 pub(super) struct ByteBudget {

@@ -59,7 +59,7 @@ pub struct Fingerprint {
 impl Fingerprint {
     /// Looks at a file or a directory, and at what belongs to it.
     pub(super) fn of(path: &Path, metadata: &Metadata, companions: &[Companion]) -> Self {
-        let mut look = Look { hash: Sha256::new_with_prefix(READER), bytes: 0, written: 0, touched: 0 };
+        let mut look = FileSurvey { hash: Sha256::new_with_prefix(READER), bytes: 0, written: 0, touched: 0 };
         if metadata.is_dir() {
             look.below(path, 0);
         } else {
@@ -101,14 +101,14 @@ impl Fingerprint {
 }
 
 /// Files, gathered.
-struct Look {
+struct FileSurvey {
     hash: Sha256,
     bytes: u64,
     written: i64,
     touched: i64,
 }
 
-impl Look {
+impl FileSurvey {
     fn at(&mut self, path: &Path, metadata: &Metadata) {
         let is_log = path.as_os_str().as_encoded_bytes().ends_with(LOG.as_bytes());
         let modified = (metadata.mtime(), metadata.mtime_nsec());

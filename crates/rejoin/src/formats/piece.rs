@@ -95,7 +95,7 @@ impl SourceMessage {
 
 /// A message that a compaction keeps visible.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "Spelling", into = "Spelling")]
+#[serde(from = "KeptForm", into = "KeptForm")]
 pub struct SourceKept {
     /// Which.
     pub message: String,
@@ -106,7 +106,7 @@ pub struct SourceKept {
 /// A message that is kept as it is goes by its name alone.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
-enum Spelling {
+enum KeptForm {
     Whole(String),
     Cut { message: String, text: String },
 }
@@ -117,16 +117,16 @@ impl From<String> for SourceKept {
     }
 }
 
-impl From<Spelling> for SourceKept {
-    fn from(spelling: Spelling) -> Self {
+impl From<KeptForm> for SourceKept {
+    fn from(spelling: KeptForm) -> Self {
         match spelling {
-            Spelling::Whole(message) => Self::from(message),
-            Spelling::Cut { message, text } => Self { message, text: Some(text) },
+            KeptForm::Whole(message) => Self::from(message),
+            KeptForm::Cut { message, text } => Self { message, text: Some(text) },
         }
     }
 }
 
-impl From<SourceKept> for Spelling {
+impl From<SourceKept> for KeptForm {
     fn from(kept: SourceKept) -> Self {
         match kept.text {
             None => Self::Whole(kept.message),

@@ -137,7 +137,7 @@ impl ConversationStorageService {
         // The version is looked at before the messages: what is said meanwhile makes it too old, never too new.
         let stored = archive.conversation(id)?;
         let path = archive.bare_path(id)?;
-        let around = record::Around {
+        let around = record::StoredContext {
             id: id.to_string(),
             created_at: stored.created_at,
             last_interaction_at: stored.last_active_at,

@@ -17,7 +17,7 @@ const TAG: usize = 16;
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Envelope<'a> {
+struct SealedEnvelope<'a> {
     conversation_id: &'a str,
     schema_version: u64,
     cipher_text: String,
@@ -77,7 +77,7 @@ pub(super) fn seal(conversation_id: &str, created_at: Time, record: &str, key: &
     let tag = cipher(key)
         .seal_in_place_separate_tag(Nonce::assume_unique_for_key(nonce), Aad::empty(), &mut sealed)
         .map_err(|_| Error::invalid("the record is too long to be sealed"))?;
-    let envelope = Envelope {
+    let envelope = SealedEnvelope {
         conversation_id,
         schema_version: VERSION,
         cipher_text: STANDARD.encode(&sealed),

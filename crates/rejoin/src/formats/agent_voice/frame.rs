@@ -39,15 +39,15 @@ pub(crate) fn of_message(message: &Message, id: &str, place: u64, created_at: Ti
     let mut spoken = message.clone();
     let (mut attachments, mut audio, mut given_audio) = (Vec::new(), None, None);
     spoken.blocks.retain(|block| match named(block) {
-        Some(Named::Attachment(attachment)) => {
+        Some(FileReference::Attachment(attachment)) => {
             attachments.push(attachment);
             false
         }
-        Some(Named::Sound(sound)) if audio.is_none() => {
+        Some(FileReference::Sound(sound)) if audio.is_none() => {
             audio = Some(sound);
             false
         }
-        Some(Named::OtherSound(sound)) if given_audio.is_none() => {
+        Some(FileReference::OtherSound(sound)) if given_audio.is_none() => {
             given_audio = Some(sound);
             false
         }
@@ -111,7 +111,7 @@ pub(super) fn set_rest(extra: &mut Fields, rest: &Fields) {
 }
 
 /// A frame as it was read.
-pub(super) struct Spoken {
+pub(super) struct ParsedFrame {
     pub(super) id: String,
     pub(super) content: String,
     pub(super) message: Message,
@@ -119,7 +119,7 @@ pub(super) struct Spoken {
 }
 
 /// What a frame says; none when nobody is known to have said it.
-pub(super) fn read(mut found: RawObject<'_>, place: usize) -> Option<Spoken> {
+pub(super) fn read(mut found: RawObject<'_>, place: usize) -> Option<ParsedFrame> {
     let role = found.text("role").as_deref().and_then(content::role)?;
     let said = found.raw("content");
     let mut message = Message::new(role, said.map(content::blocks).unwrap_or_default());
@@ -135,7 +135,7 @@ pub(super) fn read(mut found: RawObject<'_>, place: usize) -> Option<Spoken> {
     let _ = found.raw("sequence");
     set_rest(&mut message.extra, &found.rest());
     let content = said.and_then(|said| serde_json::from_str(said.get()).ok()).unwrap_or_default();
-    Some(Spoken { id, content, message, tag })
+    Some(ParsedFrame { id, content, message, tag })
 }
 
 fn notes(raw: &RawValue) -> Option<PrivacyNotes> {
@@ -149,7 +149,7 @@ fn notes(raw: &RawValue) -> Option<PrivacyNotes> {
 }
 
 /// What a block is beside the text of a frame.
-enum Named {
+enum FileReference {
     Attachment(AttachmentRef),
     Sound(AudioArtifactRef),
     /// A sound in a format that no frame has.
@@ -157,7 +157,7 @@ enum Named {
 }
 
 /// A block that names a file of the program, as the program names it.
-fn named(block: &Block) -> Option<Named> {
+fn named(block: &Block) -> Option<FileReference> {
     let Block::Media(media) = block else { return None };
     let mut fields = media.extra.clone();
     fields.set("uri", Json::of(media.uri.as_ref()?).expect("a text is JSON"));
@@ -166,11 +166,11 @@ fn named(block: &Block) -> Option<Named> {
     }
     if fields.field("attachmentId").is_some() {
         with_known_type(&mut fields);
-        return read_as(&fields).map(Named::Attachment);
+        return read_as(&fields).map(FileReference::Attachment);
     }
     fields.field("durationMs")?;
     let sound = if is_known_sound(&fields) { read_as(&fields) } else { None };
-    Some(sound.map_or(Named::OtherSound(fields), Named::Sound))
+    Some(sound.map_or(FileReference::OtherSound(fields), FileReference::Sound))
 }
 
 fn read_as<T: DeserializeOwned>(fields: &Fields) -> Option<T> {

@@ -61,7 +61,7 @@ pub(crate) fn check_version(version: Option<u64>) -> Result<()> {
 }
 
 /// What a store knows of a conversation beside its header.
-pub(crate) struct Around {
+pub(crate) struct StoredContext {
     /// Its name.
     pub(crate) id: String,
     pub(crate) created_at: Time,
@@ -75,7 +75,7 @@ pub(crate) struct Around {
 /// The record of a conversation, without where it is stored.
 pub(crate) fn of_header(
     header: &Conversation,
-    around: Around,
+    around: StoredContext,
     messages: Vec<MessageFrame>,
 ) -> ConversationRecord {
     let (attachments, extra) = kept(header);
@@ -158,7 +158,7 @@ pub(super) fn write(
     let header = &conversation.header;
     let last = path.iter().filter_map(|found| found.message.created_at).max();
     let last = last.unwrap_or(conversation.created_at);
-    let around = Around {
+    let around = StoredContext {
         id: name.to_owned(),
         created_at: conversation.created_at,
         last_interaction_at: last,

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::formats::byte_budget::check_message;
 use crate::formats::thread_builder::ThreadBuilder;
 use crate::formats::{Reading, SourceConversation, SourceMessage, encoding};
 use crate::model::{Block, Fields, Json, Message, Other, Role, Time};
@@ -33,7 +34,7 @@ enum Speaker {
 
 /// Where in a launch a line stands.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Next {
+enum LaunchState {
     /// The command that was launched is printed first.
     Command,
     /// An argument of the command has more lines, which have no mark.
@@ -43,7 +44,7 @@ enum Next {
 }
 
 /// A message while its lines come.
-struct Open {
+struct OpenMessage {
     speaker: Speaker,
     line: u64,
     /// Its lines without marks.
@@ -70,9 +71,9 @@ struct Launch {
     stamp: String,
     /// Where it begins.
     line: u64,
-    open: Option<Open>,
+    open: Option<OpenMessage>,
     /// What the lines are that come next.
-    next: Next,
+    next: LaunchState,
     /// Its messages so far.
     count: u64,
     /// The messages before the first prompt, which gives the conversation its name.
@@ -120,7 +121,7 @@ impl Launches {
             None if is_blank => Ok(()),
             _ => {
                 self.close(reading)?;
-                self.launch.open = Some(Open::begin(speaker, number, line, text));
+                self.launch.open = Some(OpenMessage::begin(speaker, number, line, text));
                 Ok(())
             }
         }
@@ -140,7 +141,7 @@ impl Launches {
             return self.launch.tell(message, reading);
         }
         self.launch.early_bytes += bytes;
-        check(self.launch.early_bytes, reading.limits().line_bytes)?;
+        check_message(self.launch.early_bytes as u64, reading.limits().line_bytes)?;
         self.launch.early.push(message);
         if is_prompt {
             let name = self.name(&said);
@@ -177,7 +178,7 @@ impl Launch {
             stamp: stamp.to_owned(),
             line,
             open: None,
-            next: Next::Command,
+            next: LaunchState::Command,
             count: 0,
             early: Vec::new(),
             early_bytes: 0,
@@ -193,12 +194,12 @@ impl Launch {
         let is_ended = line.ends_with(BREAK);
         let has_prompt = || line.starts_with(CONSOLE) && line.contains("aider") && line.contains(" -");
         let (is_argument, next) = match self.next {
-            Next::Command if line.trim().is_empty() => (false, Next::Command),
-            Next::Command if !is_ended && has_prompt() => (false, Next::Argument),
-            Next::Argument if !line.starts_with(VERSION) => {
-                (true, if is_ended { Next::Talk } else { Next::Argument })
+            LaunchState::Command if line.trim().is_empty() => (false, LaunchState::Command),
+            LaunchState::Command if !is_ended && has_prompt() => (false, LaunchState::Argument),
+            LaunchState::Argument if !line.starts_with(VERSION) => {
+                (true, if is_ended { LaunchState::Talk } else { LaunchState::Argument })
             }
-            Next::Command | Next::Argument | Next::Talk => (false, Next::Talk),
+            LaunchState::Command | LaunchState::Argument | LaunchState::Talk => (false, LaunchState::Talk),
         };
         self.next = next;
         is_argument
@@ -218,7 +219,7 @@ impl Launch {
         std::mem::take(&mut self.early).into_iter().try_for_each(|message| self.tell(message, reading))
     }
 
-    fn message(&mut self, open: Open) -> Result<SourceMessage> {
+    fn message(&mut self, open: OpenMessage) -> Result<SourceMessage> {
         self.count += 1;
         let text = open.text.trim_matches('\n').trim_end().to_owned();
         let message = match open.speaker {
@@ -248,7 +249,7 @@ impl Launch {
     }
 }
 
-impl Open {
+impl OpenMessage {
     fn begin(speaker: Speaker, line: u64, source: &str, text: &str) -> Self {
         let is_fenced = speaker == Speaker::Model && source.trim_start().starts_with(FENCE);
         Self { speaker, line, text: text.to_owned(), source: source.to_owned(), is_fenced }
@@ -262,15 +263,8 @@ impl Open {
         if self.speaker == Speaker::Model && source.trim_start().starts_with(FENCE) {
             self.is_fenced = !self.is_fenced;
         }
-        check(self.source.len(), most)
+        check_message(self.source.len() as u64, most)
     }
-}
-
-fn check(bytes: usize, most: u64) -> Result<()> {
-    if bytes as u64 > most {
-        return Err(Error::invalid(format!("a message has more than {most} bytes")));
-    }
-    Ok(())
 }
 
 /// The rest of a line that begins with a mark. Two spaces at its end are a line break, and no part of what was said.

@@ -18,7 +18,7 @@ use crate::model::{Block, Fields, Json, Message, Role, Status, Time, ToolCall, T
 const NEAR: usize = 64;
 
 #[derive(Deserialize)]
-struct Entry<'a> {
+struct NodeEntry<'a> {
     #[serde(default)]
     parent: Option<String>,
     #[serde(default)]
@@ -29,7 +29,7 @@ struct Entry<'a> {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Said<'a> {
+struct NodeMessage<'a> {
     author: Author,
     #[serde(borrow)]
     create_time: Option<&'a RawValue>,
@@ -51,18 +51,18 @@ struct Author {
 struct Metadata {
     model_slug: Option<String>,
     is_visually_hidden_from_conversation: Option<bool>,
-    finish_details: Option<Finish>,
+    finish_details: Option<FinishDetails>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Finish {
+struct FinishDetails {
     #[serde(rename = "type")]
     kind: Option<String>,
 }
 
 /// What is known of a node once it was told.
-struct Told {
+struct ReadNode {
     /// The message that its children follow.
     follows: Option<String>,
     /// The node above it.
@@ -83,7 +83,7 @@ pub(super) fn read(path: &Path, text: &str, number: u64, reading: &mut Reading<'
     };
     let mut entries = Vec::new();
     for (name, node) in mapping.iter() {
-        match serde_json::from_str::<Entry<'_>>(node.as_str()) {
+        match serde_json::from_str::<NodeEntry<'_>>(node.as_str()) {
             Ok(entry) => entries.push((name, node, entry)),
             Err(cause) => reading.skip(path, number, format!("node `{name}` cannot be read: {cause}"))?,
         }
@@ -107,14 +107,14 @@ pub(super) fn read(path: &Path, text: &str, number: u64, reading: &mut Reading<'
     thread.finish(current, reading)
 }
 
-fn nodes<'a>(entries: &'a [(&'a str, &Json, Entry<'_>)]) -> Vec<TreeNode<'a>> {
+fn nodes<'a>(entries: &'a [(&'a str, &Json, NodeEntry<'_>)]) -> Vec<TreeNode<'a>> {
     let mut ranks: HashMap<(&str, &str), usize> = HashMap::new();
     for (name, _, entry) in entries {
         for (rank, child) in entry.children.iter().flatten().enumerate() {
             ranks.insert((name, child), rank);
         }
     }
-    let node = |(id, _, entry): &'a (&'a str, &Json, Entry<'_>)| {
+    let node = |(id, _, entry): &'a (&'a str, &Json, NodeEntry<'_>)| {
         let parent = entry.parent.as_deref();
         let rank = parent.and_then(|parent| ranks.get(&(parent, *id)).copied()).unwrap_or(usize::MAX);
         TreeNode { id, parent, rank }
@@ -141,7 +141,7 @@ fn about(found: &RawObject<'_>) -> Result<String> {
     Ok(Json::of(&fields)?.as_str().to_owned())
 }
 
-fn said<'a>(entry: &Entry<'a>) -> Option<Said<'a>> {
+fn said<'a>(entry: &NodeEntry<'a>) -> Option<NodeMessage<'a>> {
     serde_json::from_str(entry.message?.get()).ok()
 }
 
@@ -161,16 +161,22 @@ fn time(raw: &RawValue) -> Option<Time> {
 struct ChatGptThread {
     thread: ThreadBuilder,
     number: u64,
-    told: HashMap<String, Told>,
+    told: HashMap<String, ReadNode>,
 }
 
 impl ChatGptThread {
-    fn node(&mut self, name: &str, node: &Json, entry: &Entry<'_>, reading: &mut Reading<'_>) -> Result<()> {
+    fn node(
+        &mut self,
+        name: &str,
+        node: &Json,
+        entry: &NodeEntry<'_>,
+        reading: &mut Reading<'_>,
+    ) -> Result<()> {
         let follows = match &entry.parent {
             Some(parent) => self.told.get(parent).map_or(Some(parent.clone()), |told| told.follows.clone()),
             None => None,
         };
-        let mut told = Told { follows: follows.clone(), above: entry.parent.clone(), calls: None };
+        let mut told = ReadNode { follows: follows.clone(), above: entry.parent.clone(), calls: None };
         let message = said(entry).map(|said| self.message(name, entry, said, &mut told)).transpose()?;
         match message.filter(|message| !message.blocks.is_empty()) {
             Some(message) => {
@@ -185,7 +191,13 @@ impl ChatGptThread {
         Ok(())
     }
 
-    fn message(&self, name: &str, entry: &Entry<'_>, said: Said<'_>, told: &mut Told) -> Result<Message> {
+    fn message(
+        &self,
+        name: &str,
+        entry: &NodeEntry<'_>,
+        said: NodeMessage<'_>,
+        told: &mut ReadNode,
+    ) -> Result<Message> {
         let mut blocks = said.content.map(content::read).unwrap_or_default();
         let metadata = said.metadata.unwrap_or_default();
         let role = match said.author.role.as_deref() {
@@ -226,7 +238,7 @@ impl ChatGptThread {
     }
 
     /// The nearest call above: of the same tool, or else of any.
-    fn caller(&self, entry: &Entry<'_>, tool: Option<&str>) -> Option<String> {
+    fn caller(&self, entry: &NodeEntry<'_>, tool: Option<&str>) -> Option<String> {
         let family = |name: &str| name.split('.').next().unwrap_or_default().to_owned();
         let mut any = None;
         let mut above = entry.parent.as_deref();

@@ -85,7 +85,7 @@ fn media(found: &mut RawObject<'_>, kind: MediaKind) -> Option<Block> {
 
 /// Whose block it is. The API refuses fields that it does not know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Whose {
+pub(super) enum BlockOwner {
     /// The API's own, so that it goes back with every field it came with.
     Own,
     /// Another's, of which only what every API has is written.
@@ -93,7 +93,7 @@ pub(super) enum Whose {
 }
 
 /// A block as the API takes it; none for what it does not take.
-pub(super) fn write(block: &Block, whose: Whose) -> Option<Value> {
+pub(super) fn write(block: &Block, whose: BlockOwner) -> Option<Value> {
     let (mut fields, extra) = match block {
         Block::Text(block) => (json!({"type": "text", "text": block.text}), &block.extra),
         Block::Thinking(block) => {
@@ -119,7 +119,7 @@ pub(super) fn write(block: &Block, whose: Whose) -> Option<Value> {
         Block::Summary(block) => return Some(json!({"type": "text", "text": block.text})),
         Block::Other(block) => (json!({"type": block.kind}), &block.fields),
     };
-    if whose == Whose::Foreign {
+    if whose == BlockOwner::Foreign {
         return Some(fields);
     }
     let object: &mut Map<String, Value> = fields.as_object_mut()?;
@@ -130,7 +130,7 @@ pub(super) fn write(block: &Block, whose: Whose) -> Option<Value> {
 }
 
 /// What a tool answered, as the API takes it: a text or a list of blocks.
-fn content(output: &Json, whose: Whose) -> Value {
+fn content(output: &Json, whose: BlockOwner) -> Value {
     if let Ok(text) = output.to::<String>() {
         return Value::String(text);
     }

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 /// The calls of a session, if it has runs of sub-agents at all; otherwise none are kept.
 #[derive(Debug, Default)]
-pub(super) struct Calls(Option<HashMap<String, (String, String)>>);
+pub(super) struct CallIndex(Option<HashMap<String, (String, String)>>);
 
-impl Calls {
+impl CallIndex {
     /// Keeps calls from now on.
     pub(super) fn keep(&mut self) {
         self.0.get_or_insert_default();

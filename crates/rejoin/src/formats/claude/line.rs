@@ -13,7 +13,7 @@ pub(super) const INSTRUCTION: &str = "instruction";
 /// A line. What is not here is kept with the text of the line.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(super) struct Line<'a> {
+pub(super) struct ClaudeLine<'a> {
     #[serde(rename = "type")]
     pub(super) kind: Option<String>,
     pub(super) subtype: Option<String>,
@@ -32,7 +32,7 @@ pub(super) struct Line<'a> {
     pub(super) is_api_error_message: Option<bool>,
     pub(super) compact_metadata: Option<CompactMetadata>,
     #[serde(borrow)]
-    pub(super) message: Option<Said<'a>>,
+    pub(super) message: Option<ApiMessage<'a>>,
     #[serde(borrow)]
     pub(super) content: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -49,7 +49,7 @@ pub(super) struct Line<'a> {
 /// What the API sent or was sent.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Said<'a> {
+pub(super) struct ApiMessage<'a> {
     pub(super) id: Option<String>,
     pub(super) model: Option<String>,
     /// Taken by whoever makes blocks of it.
@@ -98,11 +98,11 @@ pub(super) fn begins(text: &str) -> bool {
     }
 }
 
-pub(super) fn parse(text: &str) -> serde_json::Result<Line<'_>> {
+pub(super) fn parse(text: &str) -> serde_json::Result<ClaudeLine<'_>> {
     serde_json::from_str(text)
 }
 
-impl Line<'_> {
+impl ClaudeLine<'_> {
     /// True when only a session has such a line.
     pub(super) fn is_of_a_session(&self) -> bool {
         let is_known = matches!(self.kind.as_deref(), Some("user" | "assistant" | "system" | "attachment"));

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use crate::error::Result;
-use crate::formats::claude::calls::Calls;
-use crate::formats::claude::line::Line;
+use crate::formats::claude::calls::CallIndex;
+use crate::formats::claude::line::ClaudeLine;
 use crate::formats::claude::thread::ClaudeThread;
 use crate::formats::lines::Lines;
 use crate::formats::{Reading, Source, SourceConversation, SourceParent, folder};
@@ -23,7 +23,7 @@ const RUNS: &str = "subagents";
 const RUN: &str = "agent-";
 
 pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
-    let mut session = Session::default();
+    let mut session = SessionFiles::default();
     let runs = runs_of(source)?;
     if !runs.is_empty() {
         session.calls.keep();
@@ -60,25 +60,25 @@ fn runs_of(source: &Source) -> Result<Vec<PathBuf>> {
 
 /// What is known across the files of a session.
 #[derive(Default)]
-struct Session {
+struct SessionFiles {
     /// The conversation of the session itself.
     main: Option<String>,
-    calls: Calls,
+    calls: CallIndex,
 }
 
 /// Says who a run is; it stands beside the run's file.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct Meta {
+struct RunDescription {
     agent_type: Option<String>,
     tool_use_id: Option<String>,
 }
 
-impl Session {
+impl SessionFiles {
     /// Reads one file: a conversation, and those of sub-agents whose lines stand in the same file.
     fn read_file(&mut self, path: &Path, stem: &str, reading: &mut Reading<'_>) -> Result<()> {
         let mut file =
-            InFile { stem, path, threads: Vec::new(), runs: HashMap::new(), places: HashMap::new() };
+            SessionFile { stem, path, threads: Vec::new(), runs: HashMap::new(), places: HashMap::new() };
         let mut lines = Lines::open(path, reading)?;
         while lines.advance(reading)? {
             match lines.parse() {
@@ -94,7 +94,7 @@ impl Session {
 }
 
 /// What is known while one file is read.
-struct InFile<'a> {
+struct SessionFile<'a> {
     stem: &'a str,
     path: &'a Path,
     /// The file's own conversation first, then those whose lines stand in between.
@@ -105,11 +105,11 @@ struct InFile<'a> {
     places: HashMap<String, usize>,
 }
 
-impl InFile<'_> {
+impl SessionFile<'_> {
     fn line(
         &mut self,
-        session: &mut Session,
-        line: &mut Line<'_>,
+        session: &mut SessionFiles,
+        line: &mut ClaudeLine<'_>,
         number: u64,
         text: &str,
         reading: &mut Reading<'_>,
@@ -134,7 +134,7 @@ impl InFile<'_> {
     }
 
     /// The thread of a line. A line of a sub-agent within another file has one of its own.
-    fn place(&mut self, session: &mut Session, line: &Line<'_>) -> Result<usize> {
+    fn place(&mut self, session: &mut SessionFiles, line: &ClaudeLine<'_>) -> Result<usize> {
         if self.threads.is_empty() {
             let own = self.begin(session, line)?;
             self.threads.push(own);
@@ -166,7 +166,7 @@ impl InFile<'_> {
     }
 
     /// The conversation that the file is, from its name and its place, and the name in its first line.
-    fn begin(&self, session: &mut Session, line: &Line<'_>) -> Result<ClaudeThread> {
+    fn begin(&self, session: &mut SessionFiles, line: &ClaudeLine<'_>) -> Result<ClaudeThread> {
         let directory = self.path.parent().filter(|above| above.file_name().is_some_and(|name| name == RUNS));
         // Elsewhere a session may have been given any name, and says that it is none of a sub-agent.
         let is_run = directory.is_some() || line.is_sidechain != Some(false);
@@ -197,14 +197,14 @@ impl InFile<'_> {
         }))
     }
 
-    fn meta(&self) -> Result<Meta> {
+    fn meta(&self) -> Result<RunDescription> {
         let text = folder::small_text(&self.path.with_extension("meta.json"), META_BYTES)?;
         Ok(text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default())
     }
 }
 
 /// True for a line that says something about the conversation, and may have an id all the same.
-fn is_mark(line: &Line<'_>) -> bool {
+fn is_mark(line: &ClaudeLine<'_>) -> bool {
     const MARKS: [&str; 5] = ["custom-title", "ai-title", "summary", "last-prompt", "queue-operation"];
     MARKS.iter().any(|mark| line.is(mark))
 }

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use crate::error::Result;
 use crate::formats::byte_budget::ByteBudget;
 use crate::formats::claude::blocks;
-use crate::formats::claude::line::Said;
+use crate::formats::claude::line::ApiMessage;
 use crate::formats::{ReadLimits, SourceMessage};
 use crate::model::{Block, Json, Message, Role, Usage};
 
@@ -30,7 +30,7 @@ pub(super) struct Reply {
 }
 
 /// A reply that is complete: messages in a row, and what its lines are called from now on.
-pub(super) struct Complete {
+pub(super) struct CompleteReply {
     pub(super) reply: SourceMessage,
     pub(super) uuids: Vec<String>,
     pub(super) results: Vec<SourceMessage>,
@@ -40,7 +40,7 @@ pub(super) struct Complete {
 
 impl Reply {
     /// Begins a reply with its first line.
-    pub(super) fn begin(mut message: SourceMessage, said: &mut Said<'_>) -> Result<Self> {
+    pub(super) fn begin(mut message: SourceMessage, said: &mut ApiMessage<'_>) -> Result<Self> {
         message.message.extra.set("api", Json::of(&API)?);
         if let Some(model) = &said.model {
             message.message.extra.set("model", Json::of(model)?);
@@ -63,7 +63,7 @@ impl Reply {
     }
 
     /// True when a line with this response and parent goes on with it.
-    pub(super) fn goes_on(&self, said: &Said<'_>, parent: Option<&str>) -> bool {
+    pub(super) fn goes_on(&self, said: &ApiMessage<'_>, parent: Option<&str>) -> bool {
         said.id.is_some() && said.id == self.response && parent.is_some_and(|parent| self.has(parent))
     }
 
@@ -78,7 +78,7 @@ impl Reply {
     }
 
     /// Adds another line.
-    pub(super) fn go_on(&mut self, uuid: String, text: &str, said: &mut Said<'_>) -> Result<()> {
+    pub(super) fn go_on(&mut self, uuid: String, text: &str, said: &mut ApiMessage<'_>) -> Result<()> {
         self.held.add(text);
         self.known.insert(uuid.clone());
         self.uuids.push(uuid);
@@ -104,7 +104,7 @@ impl Reply {
     }
 
     /// Every line repeats usage and finish; those of the last one are complete.
-    fn take(&mut self, said: &mut Said<'_>) -> Result<()> {
+    fn take(&mut self, said: &mut ApiMessage<'_>) -> Result<()> {
         if let Some(content) = said.content.take() {
             self.message.message.blocks.extend(blocks::read(content)?);
         }
@@ -118,7 +118,7 @@ impl Reply {
     }
 
     /// Puts the results in a row. One that answers nothing new is another branch and stays where it was.
-    pub(super) fn complete(self) -> Complete {
+    pub(super) fn complete(self) -> CompleteReply {
         let mut row: Vec<String> = Vec::new();
         let mut answered = HashSet::new();
         let results = self
@@ -134,7 +134,7 @@ impl Reply {
                 result
             })
             .collect();
-        Complete { reply: self.message, uuids: self.uuids, results, row }
+        CompleteReply { reply: self.message, uuids: self.uuids, results, row }
     }
 }
 

@@ -4,9 +4,9 @@ use std::collections::{HashMap, HashSet, VecDeque};
 
 use crate::error::{Error, Result};
 use crate::formats::claude::blocks;
-use crate::formats::claude::calls::Calls;
-use crate::formats::claude::line::{CompactMetadata, Line, Said, Segment};
-use crate::formats::claude::reply::{Complete, Reply, role_of};
+use crate::formats::claude::calls::CallIndex;
+use crate::formats::claude::line::{ApiMessage, ClaudeLine, CompactMetadata, Segment};
+use crate::formats::claude::reply::{CompleteReply, Reply, role_of};
 use crate::formats::lineage::Lineage;
 use crate::formats::thread_builder::ThreadBuilder;
 use crate::formats::{INJECTED, KEPT_AFTER, Reading, SourceConversation, SourceKept, SourceMessage};
@@ -20,7 +20,7 @@ const SYNTHETIC: &str = "<synthetic>";
 
 /// Where the titles of a session stand in rank: the person's own comes before the others.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Rank {
+enum TitleRank {
     None,
     Summary,
     Computed,
@@ -30,11 +30,11 @@ enum Rank {
 /// One conversation while its lines are read.
 pub(super) struct ClaudeThread {
     thread: ThreadBuilder,
-    rank: Rank,
+    rank: TitleRank,
     /// A reply of which more lines may come.
     reply: Option<Reply>,
     /// The mark of a compaction whose summary has not come yet.
-    boundary: Option<Boundary>,
+    boundary: Option<PendingCompaction>,
     /// The messages that lines are part of, when the message has another id.
     names: HashMap<String, String>,
     /// What follows one of these lines follows another message.
@@ -45,7 +45,7 @@ pub(super) struct ClaudeThread {
     recent: VecDeque<(String, Option<String>)>,
 }
 
-struct Boundary {
+struct PendingCompaction {
     message: SourceMessage,
     metadata: CompactMetadata,
 }
@@ -54,7 +54,7 @@ impl ClaudeThread {
     pub(super) fn new(conversation: SourceConversation) -> Self {
         Self {
             thread: ThreadBuilder::new(conversation),
-            rank: Rank::None,
+            rank: TitleRank::None,
             reply: None,
             boundary: None,
             names: HashMap::new(),
@@ -76,7 +76,7 @@ impl ClaudeThread {
     /// Takes a line that is about the conversation.
     pub(super) fn mark(
         &mut self,
-        line: &Line<'_>,
+        line: &ClaudeLine<'_>,
         number: u64,
         text: &str,
         reading: &mut Reading<'_>,
@@ -106,11 +106,11 @@ impl ClaudeThread {
             || self.boundary.as_ref().is_some_and(|boundary| boundary.message.id == uuid)
     }
 
-    fn note(&mut self, line: &Line<'_>) {
+    fn note(&mut self, line: &ClaudeLine<'_>) {
         let titles = [
-            (Rank::Chosen, &line.custom_title),
-            (Rank::Computed, &line.ai_title),
-            (Rank::Summary, &line.summary),
+            (TitleRank::Chosen, &line.custom_title),
+            (TitleRank::Computed, &line.ai_title),
+            (TitleRank::Summary, &line.summary),
         ];
         for (rank, title) in titles {
             if let Some(title) = title.as_ref().filter(|title| !title.trim().is_empty() && rank >= self.rank)
@@ -128,10 +128,10 @@ impl ClaudeThread {
     pub(super) fn line(
         &mut self,
         uuid: String,
-        line: &mut Line<'_>,
+        line: &mut ClaudeLine<'_>,
         number: u64,
         text: &str,
-        calls: &mut Calls,
+        calls: &mut CallIndex,
         reading: &mut Reading<'_>,
     ) -> Result<()> {
         self.learn(line);
@@ -186,20 +186,25 @@ impl ClaudeThread {
     }
 
     /// Holds the mark of a compaction until its summary comes.
-    fn hold(&mut self, mut message: SourceMessage, line: &Line<'_>, reading: &mut Reading<'_>) -> Result<()> {
+    fn hold(
+        &mut self,
+        mut message: SourceMessage,
+        line: &ClaudeLine<'_>,
+        reading: &mut Reading<'_>,
+    ) -> Result<()> {
         self.abandon(reading)?;
         let named = line.logical_parent_uuid.as_ref().and_then(|parent| self.resolve(parent));
         // A fork has what the compaction keeps behind the summary, so the line that its mark follows has not come yet.
         let named = named.filter(|parent| self.lineage.has_message(parent));
         message.parent = named.or_else(|| self.last().map(str::to_owned));
         let metadata = line.compact_metadata.clone().unwrap_or_default();
-        self.boundary = Some(Boundary { message, metadata });
+        self.boundary = Some(PendingCompaction { message, metadata });
         Ok(())
     }
 
     /// Lets go of the mark of a compaction that no summary followed: without one nothing takes the place of the history.
     fn abandon(&mut self, reading: &mut Reading<'_>) -> Result<()> {
-        let Some(Boundary { message, .. }) = self.boundary.take() else { return Ok(()) };
+        let Some(PendingCompaction { message, .. }) = self.boundary.take() else { return Ok(()) };
         self.lineage.skip(message.id, message.parent.as_deref());
         self.thread.aside(message.line, message.source, reading)
     }
@@ -208,12 +213,12 @@ impl ClaudeThread {
     /// program sends it, and everything before it.
     fn release(
         &mut self,
-        line: &Line<'_>,
+        line: &ClaudeLine<'_>,
         message: &mut SourceMessage,
         reading: &mut Reading<'_>,
     ) -> Result<()> {
         let above = line.parent_uuid.as_deref().and_then(|parent| self.lineage.nearest_message(parent));
-        let follows = |boundary: &mut Boundary| above == Some(&boundary.message.id);
+        let follows = |boundary: &mut PendingCompaction| above == Some(&boundary.message.id);
         let is_summary = line.is_compact_summary == Some(true);
         let Some(boundary) = self.boundary.take_if(|boundary| is_summary && follows(boundary)) else {
             return self.abandon(reading);
@@ -270,16 +275,16 @@ impl ClaudeThread {
     }
 
     /// Looks whether what is held is not too large. Results that are go out with what is there of their reply.
-    pub(super) fn check(&mut self, calls: &mut Calls, reading: &mut Reading<'_>) -> Result<()> {
+    pub(super) fn check(&mut self, calls: &mut CallIndex, reading: &mut Reading<'_>) -> Result<()> {
         let Some(reply) = &self.reply else { return Ok(()) };
         reply.check(reading.limits())?;
         if reply.is_full(reading.limits()) { self.close(calls, reading) } else { Ok(()) }
     }
 
     /// Tells the reply that is open. No line goes on with it after this.
-    fn close(&mut self, calls: &mut Calls, reading: &mut Reading<'_>) -> Result<()> {
+    fn close(&mut self, calls: &mut CallIndex, reading: &mut Reading<'_>) -> Result<()> {
         let Some(reply) = self.reply.take() else { return Ok(()) };
-        let Complete { reply, uuids, results, row } = reply.complete();
+        let CompleteReply { reply, uuids, results, row } = reply.complete();
         let id = reply.id.clone();
         for block in &reply.message.blocks {
             if let Block::ToolCall(call) = block {
@@ -303,7 +308,7 @@ impl ClaudeThread {
     }
 
     /// Tells everything that is left, and what is known of the conversation now.
-    pub(super) fn finish(mut self, calls: &mut Calls, reading: &mut Reading<'_>) -> Result<()> {
+    pub(super) fn finish(mut self, calls: &mut CallIndex, reading: &mut Reading<'_>) -> Result<()> {
         let leaf = self.thread.conversation.head.take();
         self.close(calls, reading)?;
         self.abandon(reading)?;
@@ -322,7 +327,7 @@ impl ClaudeThread {
     }
 
     /// Learns what a line says about the conversation.
-    fn learn(&mut self, line: &Line<'_>) {
+    fn learn(&mut self, line: &ClaudeLine<'_>) {
         let conversation = &mut self.thread.conversation;
         if conversation.created_at.as_micros() == 0
             && let Some(time) = line.time()
@@ -346,7 +351,7 @@ impl ClaudeThread {
     }
 }
 
-fn said_by_user(said: Option<&mut Said<'_>>) -> Result<Vec<Block>> {
+fn said_by_user(said: Option<&mut ApiMessage<'_>>) -> Result<Vec<Block>> {
     let content = said.and_then(|said| said.content.take());
     content.map_or_else(|| Err(Error::invalid("it has no content")), blocks::read)
 }
@@ -369,7 +374,7 @@ fn noted(metadata: &CompactMetadata) -> Result<Fields> {
 }
 
 /// What a line of instructions says: its blocks, where Rejoin has written them beside the text.
-fn instructions(line: &Line<'_>) -> Result<Vec<Block>> {
+fn instructions(line: &ClaudeLine<'_>) -> Result<Vec<Block>> {
     let blocks = line.blocks.and_then(|blocks| serde_json::from_str(blocks.get()).ok()).map(blocks::read);
     let text = || line.content.and_then(|content| serde_json::from_str::<String>(content.get()).ok());
     blocks.unwrap_or_else(|| Ok(vec![Block::text(text().unwrap_or_default())]))

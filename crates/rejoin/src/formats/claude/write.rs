@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::error::Result;
-use crate::formats::claude::blocks::{self, Whose};
+use crate::formats::claude::blocks::{self, BlockOwner};
 use crate::formats::claude::line::INSTRUCTION;
 use crate::formats::claude::{FORMAT, paths};
 use crate::formats::derived_uuid::uuid_of;
@@ -28,7 +28,7 @@ pub(super) fn write(tree: &Tree) -> Result<Vec<Written>> {
     let directory = paths::directory(main.header.project.as_deref().unwrap_or("/"));
     let mut files = Vec::new();
     for conversation in &tree.conversations {
-        let mut file = File::new(tree, conversation, &session);
+        let mut file = SessionWriter::new(tree, conversation, &session);
         file.write_messages();
         let Some(parent) = conversation.parent.as_ref().filter(|_| conversation.id != main.id) else {
             file.write_marks();
@@ -59,7 +59,7 @@ fn call_in<'a>(tree: &'a Tree, conversation: &str, message: &str) -> Option<&'a 
 }
 
 /// One file while it is written.
-struct File<'a> {
+struct SessionWriter<'a> {
     tree: &'a Tree,
     conversation: &'a SourceConversation,
     session: &'a str,
@@ -70,7 +70,7 @@ struct File<'a> {
     bytes: Vec<u8>,
 }
 
-impl<'a> File<'a> {
+impl<'a> SessionWriter<'a> {
     fn new(tree: &'a Tree, conversation: &'a SourceConversation, session: &'a str) -> Self {
         let (lines, responses) = (HashMap::new(), HashSet::new());
         Self { tree, conversation, session, lines, responses, bytes: Vec::new() }
@@ -113,7 +113,7 @@ impl<'a> File<'a> {
     fn write_user(&mut self, found: &SourceMessage, parent: Option<String>) -> Vec<String> {
         let origin = self.conversation.header.origin.as_ref();
         let is_own = origin.is_some_and(|origin| origin.format == FORMAT.name);
-        let whose = if is_own { Whose::Own } else { Whose::Foreign };
+        let whose = if is_own { BlockOwner::Own } else { BlockOwner::Foreign };
         let content = match found.message.blocks.as_slice() {
             [Block::Text(text)] if text.extra.is_empty() || !is_own => Value::String(text.text.clone()),
             blocks => blocks.iter().filter_map(|block| blocks::write(block, whose)).collect(),
@@ -140,7 +140,9 @@ impl<'a> File<'a> {
             .blocks
             .iter()
             .filter(|block| is_own || !matches!(block, Block::Thinking(_) | Block::Other(_)))
-            .filter_map(|block| blocks::write(block, if is_own { Whose::Own } else { Whose::Foreign }))
+            .filter_map(|block| {
+                blocks::write(block, if is_own { BlockOwner::Own } else { BlockOwner::Foreign })
+            })
             .map(|block| json!([block]))
             .collect();
         if contents.is_empty() {
@@ -175,7 +177,8 @@ impl<'a> File<'a> {
             line["content"] = json!(found.message.text());
             line["level"] = json!(INSTRUCTION);
             if !matches!(found.message.blocks.as_slice(), [Block::Text(_)]) {
-                let blocks = found.message.blocks.iter().filter_map(|block| blocks::write(block, Whose::Own));
+                let blocks =
+                    found.message.blocks.iter().filter_map(|block| blocks::write(block, BlockOwner::Own));
                 line["blocks"] = blocks.collect();
             }
             if found.message.extra.field(INJECTED).is_some() {

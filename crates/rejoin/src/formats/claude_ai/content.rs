@@ -15,7 +15,7 @@ pub(super) struct Section {
 }
 
 /// A call whose result has not come yet.
-struct Open {
+struct OpenCall {
     id: String,
     name: String,
 }
@@ -53,7 +53,7 @@ fn list<'a>(raw: Option<&'a RawValue>) -> Vec<RawObject<'a>> {
 struct Sections<'a> {
     id: &'a str,
     role: Role,
-    open: Vec<Open>,
+    open: Vec<OpenCall>,
     calls: usize,
     done: Vec<Section>,
 }
@@ -105,7 +105,7 @@ impl Sections<'_> {
         self.calls += 1;
         let id = found.text("id").unwrap_or_else(|| format!("{}/call/{}", self.id, self.calls));
         let name = found.text("name").unwrap_or_default();
-        self.open.push(Open { id: id.clone(), name: name.clone() });
+        self.open.push(OpenCall { id: id.clone(), name: name.clone() });
         let input = found.raw("input").map(Json::from_raw).unwrap_or_default();
         Block::ToolCall(ToolCall { id, name, input, extra: found.rest() })
     }

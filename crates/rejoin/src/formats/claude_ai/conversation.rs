@@ -17,7 +17,7 @@ use crate::model::{Json, Message, Time};
 const NOBODY: &str = "00000000-0000-4000-8000-000000000000";
 
 /// A message of the export.
-struct Entry<'a> {
+struct ExportMessage<'a> {
     raw: &'a RawValue,
     id: String,
     parent: Option<String>,
@@ -35,7 +35,7 @@ pub(super) fn read(path: &Path, text: &str, number: u64, reading: &mut Reading<'
     let (Some(messages), Some(id)) = (messages, found.text("uuid")) else {
         return reading.skip(path, number, "it has no id, or no messages");
     };
-    let mut entries: Vec<Entry<'_>> = Vec::new();
+    let mut entries: Vec<ExportMessage<'_>> = Vec::new();
     for (place, raw) in messages.into_iter().enumerate() {
         let above = entries.last().map(|above| above.id.clone());
         match entry(raw, above) {
@@ -60,7 +60,7 @@ pub(super) fn read(path: &Path, text: &str, number: u64, reading: &mut Reading<'
 fn tell(
     conversation: SourceConversation,
     about: &str,
-    entries: &[Entry<'_>],
+    entries: &[ExportMessage<'_>],
     newest: Option<String>,
     number: u64,
     reading: &mut Reading<'_>,
@@ -103,7 +103,7 @@ fn tell(
 }
 
 /// One message. Where no parent is named, it follows the one before.
-fn entry(raw: &RawValue, above: Option<String>) -> Option<Entry<'_>> {
+fn entry(raw: &RawValue, above: Option<String>) -> Option<ExportMessage<'_>> {
     let mut found: RawObject<'_> = serde_json::from_str(raw.get()).ok()?;
     let id = found.text("uuid")?;
     let parent = match found.text("parent_message_uuid") {
@@ -112,7 +112,7 @@ fn entry(raw: &RawValue, above: Option<String>) -> Option<Entry<'_>> {
     };
     let created = found.raw("created_at").and_then(time);
     let sections = content::read(&id, &mut found);
-    Some(Entry { raw, id, parent, created, sections })
+    Some(ExportMessage { raw, id, parent, created, sections })
 }
 
 fn time(raw: &RawValue) -> Option<Time> {

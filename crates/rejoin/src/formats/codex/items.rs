@@ -22,7 +22,7 @@ const REST: &str = "codex";
 const FAILED: &str = "Error: ";
 
 /// What an item is, in a conversation.
-pub(in crate::formats) enum Item {
+pub(in crate::formats) enum ConversationItem {
     /// A message of its own.
     Said(Role, Vec<Block>),
     /// A piece of a reply.
@@ -34,31 +34,31 @@ pub(in crate::formats) enum Item {
 }
 
 /// What an item is. One that is not understood is a piece of a reply, as it is.
-pub(in crate::formats) fn read(mut found: RawObject<'_>) -> Item {
+pub(in crate::formats) fn read(mut found: RawObject<'_>) -> ConversationItem {
     let kind = found.text("type").unwrap_or_default();
     let known = match kind.as_str() {
         "message" => message(&mut found),
-        "reasoning" => Some(Item::Reply(vec![reasoning(&mut found)])),
+        "reasoning" => Some(ConversationItem::Reply(vec![reasoning(&mut found)])),
         "function_call" => function_call(&mut found),
         "custom_tool_call" => custom_call(&mut found),
         "local_shell_call" => shell_call(&mut found),
         "function_call_output" | "custom_tool_call_output" => result(&kind, &mut found),
-        "ghost_snapshot" => Some(Item::Mark),
+        "ghost_snapshot" => Some(ConversationItem::Mark),
         _ => None,
     };
-    known.unwrap_or_else(|| Item::Reply(vec![Block::Other(Other { kind, fields: found.all() })]))
+    known.unwrap_or_else(|| ConversationItem::Reply(vec![Block::Other(Other { kind, fields: found.all() })]))
 }
 
 fn word(fields: &Fields, name: &str) -> Option<String> {
     fields.field(name)?.to().ok()
 }
 
-fn message(found: &mut RawObject<'_>) -> Option<Item> {
+fn message(found: &mut RawObject<'_>) -> Option<ConversationItem> {
     let blocks = parts(found.raw("content")?)?;
     Some(match found.text("role")?.as_str() {
-        "user" => Item::Said(Role::User, blocks),
-        "assistant" => Item::Reply(blocks),
-        "developer" | "system" => Item::Said(Role::System, blocks),
+        "user" => ConversationItem::Said(Role::User, blocks),
+        "assistant" => ConversationItem::Reply(blocks),
+        "developer" | "system" => ConversationItem::Said(Role::System, blocks),
         _ => return None,
     })
 }
@@ -126,7 +126,7 @@ fn reasoning(found: &mut RawObject<'_>) -> Block {
     Block::Thinking(Thinking { text, signature: None, extra })
 }
 
-fn function_call(found: &mut RawObject<'_>) -> Option<Item> {
+fn function_call(found: &mut RawObject<'_>) -> Option<ConversationItem> {
     let arguments = found.text("arguments")?;
     let input = Json::parse(arguments.as_str()).unwrap_or_else(|_| string(&arguments));
     let mut extra = Fields::new();
@@ -141,7 +141,7 @@ fn function_call(found: &mut RawObject<'_>) -> Option<Item> {
     call(found, name, input, extra)
 }
 
-fn custom_call(found: &mut RawObject<'_>) -> Option<Item> {
+fn custom_call(found: &mut RawObject<'_>) -> Option<ConversationItem> {
     let input = found.raw("input").filter(|input| is_text(input)).map(Json::from_raw)?;
     let mut extra = Fields::new();
     extra.set(REST, string("custom_tool_call"));
@@ -149,19 +149,19 @@ fn custom_call(found: &mut RawObject<'_>) -> Option<Item> {
     call(found, name, input, extra)
 }
 
-fn shell_call(found: &mut RawObject<'_>) -> Option<Item> {
+fn shell_call(found: &mut RawObject<'_>) -> Option<ConversationItem> {
     let mut extra = Fields::new();
     extra.set(REST, string("local_shell_call"));
     let action = Json::from_raw(found.raw("action")?);
     call(found, "local_shell".to_owned(), action, extra)
 }
 
-fn call(found: &mut RawObject<'_>, name: String, input: Json, extra: Fields) -> Option<Item> {
+fn call(found: &mut RawObject<'_>, name: String, input: Json, extra: Fields) -> Option<ConversationItem> {
     let id = found.text("call_id").or_else(|| found.text("id"))?;
-    Some(Item::Reply(vec![Block::ToolCall(ToolCall { id, name, input, extra })]))
+    Some(ConversationItem::Reply(vec![Block::ToolCall(ToolCall { id, name, input, extra })]))
 }
 
-fn result(kind: &str, found: &mut RawObject<'_>) -> Option<Item> {
+fn result(kind: &str, found: &mut RawObject<'_>) -> Option<ConversationItem> {
     let output = found.raw("output")?;
     let output = parts(output).map_or_else(|| Json::from_raw(output), |blocks| json_of(&blocks));
     let mut extra = Fields::new();
@@ -169,7 +169,7 @@ fn result(kind: &str, found: &mut RawObject<'_>) -> Option<Item> {
         extra.set(REST, string(kind));
     }
     let call_id = found.text("call_id")?;
-    Some(Item::Result(Block::ToolResult(ToolResult { call_id, output, is_error: false, extra })))
+    Some(ConversationItem::Result(Block::ToolResult(ToolResult { call_id, output, is_error: false, extra })))
 }
 
 /// The items of a message; those of one message of the API are one item.

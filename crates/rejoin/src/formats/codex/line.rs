@@ -14,12 +14,12 @@ use crate::model::{Json, Message, Time};
 
 /// A line. What is not here is kept with the text of the line.
 #[derive(Debug)]
-pub(super) struct Line<'a> {
+pub(super) struct CodexLine<'a> {
     pub(super) kind: String,
     timestamp: Option<&'a RawValue>,
     pub(super) ordinal: Option<u64>,
     payload: Payload<'a>,
-    pub(super) rejoin: Option<Tag>,
+    pub(super) rejoin: Option<CodexTag>,
 }
 
 /// What a line holds.
@@ -34,19 +34,19 @@ enum Payload<'a> {
 /// The kinds of lines whose payload is read into a type.
 const TYPED: [&str; 2] = ["session_meta", "compacted"];
 
-impl<'de> Deserialize<'de> for Line<'de> {
+impl<'de> Deserialize<'de> for CodexLine<'de> {
     /// A line says what it is before it says it, so that a long payload is looked at once.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct LineVisitor;
+        struct CodexLineVisitor;
 
-        impl<'de> Visitor<'de> for LineVisitor {
-            type Value = Line<'de>;
+        impl<'de> Visitor<'de> for CodexLineVisitor {
+            type Value = CodexLine<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a line of a rollout")
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Line<'de>, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<CodexLine<'de>, A::Error> {
                 let (mut kind, mut timestamp, mut ordinal, mut payload, mut rejoin) =
                     (None, None, None, None, None);
                 while let Some(name) = map.next_key::<Cow<'de, str>>()? {
@@ -68,18 +68,18 @@ impl<'de> Deserialize<'de> for Line<'de> {
                 }
                 let kind = kind.ok_or_else(|| A::Error::missing_field("type"))?;
                 let payload = payload.ok_or_else(|| A::Error::missing_field("payload"))?;
-                Ok(Line { kind, timestamp, ordinal, payload, rejoin })
+                Ok(CodexLine { kind, timestamp, ordinal, payload, rejoin })
             }
         }
 
-        deserializer.deserialize_map(LineVisitor)
+        deserializer.deserialize_map(CodexLineVisitor)
     }
 }
 
 /// What Rejoin writes beside a line.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Tag {
+pub(super) struct CodexTag {
     /// The message that the line is a part of.
     pub(super) id: Option<String>,
     /// The message without its blocks, on its first line.
@@ -94,7 +94,7 @@ pub(super) struct Tag {
 
 /// What is known of a thread.
 #[derive(Debug, Deserialize)]
-pub(super) struct Meta {
+pub(super) struct ThreadMeta {
     pub(super) id: String,
     pub(super) timestamp: Json,
     pub(super) cwd: String,
@@ -129,7 +129,7 @@ pub(super) struct Git {
 
 /// A compaction: the summary, and what takes the place of the history.
 #[derive(Debug, Deserialize)]
-pub(super) struct Compacted {
+pub(super) struct Compaction {
     pub(super) message: String,
     #[serde(default)]
     pub(super) replacement_history: Option<Vec<Json>>,
@@ -168,18 +168,18 @@ pub(super) fn begins(text: &str) -> bool {
     begun.text("type") == Some("session_meta") && begun.has(&["timestamp", "payload"])
 }
 
-pub(super) fn parse(text: &str) -> serde_json::Result<Line<'_>> {
+pub(super) fn parse(text: &str) -> serde_json::Result<CodexLine<'_>> {
     serde_json::from_str(text)
 }
 
-impl<'a> Line<'a> {
+impl<'a> CodexLine<'a> {
     /// When, if the line says so in a way that can be read.
     pub(super) fn time(&self) -> Option<Time> {
         serde_json::from_str(self.timestamp?.get()).ok()
     }
 
     /// What is known of the thread, if the line says it.
-    pub(super) fn meta(&self) -> Option<Meta> {
+    pub(super) fn meta(&self) -> Option<ThreadMeta> {
         self.payload("session_meta")
     }
 

@@ -101,14 +101,14 @@ fn index(path: &Path) -> Option<PathBuf> {
 /// The name that a thread was given last.
 pub(super) fn title(path: &Path, id: &str) -> Result<Option<String>> {
     #[derive(Deserialize)]
-    struct Named {
+    struct ThreadName {
         id: String,
         thread_name: String,
     }
     let text = index(path).map(|index| folder::small_text(&index, INDEX_BYTES)).transpose()?.flatten();
     let text = text.unwrap_or_default();
     let mut named = text.lines().rev().filter(|line| line.contains(id)).filter_map(|line| {
-        let named: Named = serde_json::from_str(line).ok()?;
+        let named: ThreadName = serde_json::from_str(line).ok()?;
         (named.id == id).then_some(named.thread_name)
     });
     Ok(named.next().filter(|name| !name.trim().is_empty()))

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::Result;
 use crate::formats::codex::caller::tell_parent;
-use crate::formats::codex::line::{Line, Meta};
+use crate::formats::codex::line::{CodexLine, ThreadMeta};
 use crate::formats::codex::paths;
 use crate::formats::codex::thread::CodexThread;
 use crate::formats::lines::Lines;
@@ -27,7 +27,7 @@ pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
 /// Reads the messages of a thread, without what started it.
 pub(super) fn read_thread(
     path: &Path,
-    meta: &Meta,
+    meta: &ThreadMeta,
     title: Option<String>,
     reading: &mut Reading<'_>,
 ) -> Result<()> {
@@ -36,7 +36,7 @@ pub(super) fn read_thread(
 
 fn read_messages(
     path: &Path,
-    meta: &Meta,
+    meta: &ThreadMeta,
     found: SourceConversation,
     reading: &mut Reading<'_>,
 ) -> Result<()> {
@@ -48,14 +48,14 @@ fn read_messages(
 }
 
 /// What is known of the thread of a file, and its title.
-pub(super) fn first(path: &Path, reading: &mut Reading<'_>) -> Result<Option<(Meta, Option<String>)>> {
+pub(super) fn first(path: &Path, reading: &mut Reading<'_>) -> Result<Option<(ThreadMeta, Option<String>)>> {
     // What cannot be read before it is told when the file is read for its messages.
     let limits = reading.limits();
     let mut quiet = |_| Ok(());
     let mut quietly = Reading::new(limits, &mut quiet);
     let mut lines = Lines::open(path, &quietly)?;
     while lines.advance(&mut quietly)? {
-        if let Ok(line) = lines.parse::<Line<'_>>()
+        if let Ok(line) = lines.parse::<CodexLine<'_>>()
             && let Some(meta) = line.meta()
         {
             return Ok(Some((meta, line.rejoin.and_then(|tag| tag.title))));
@@ -65,7 +65,11 @@ pub(super) fn first(path: &Path, reading: &mut Reading<'_>) -> Result<Option<(Me
 }
 
 /// The conversation that a thread is.
-pub(super) fn conversation(path: &Path, meta: &Meta, title: Option<String>) -> Result<SourceConversation> {
+pub(super) fn conversation(
+    path: &Path,
+    meta: &ThreadMeta,
+    title: Option<String>,
+) -> Result<SourceConversation> {
     let created: Time = meta.timestamp.to().unwrap_or_default();
     let mut conversation = SourceConversation::new(meta.id.clone(), created);
     let header = &mut conversation.header;
@@ -97,7 +101,7 @@ pub(super) fn conversation(path: &Path, meta: &Meta, title: Option<String>) -> R
 /// Reads the beginning that a fork shares with another file.
 fn read_base(
     path: &Path,
-    meta: &Meta,
+    meta: &ThreadMeta,
     thread: &mut CodexThread,
     above: &mut Vec<PathBuf>,
     reading: &mut Reading<'_>,
@@ -141,7 +145,7 @@ fn read_lines(path: &Path, end: u64, thread: &mut CodexThread, reading: &mut Rea
     let mut lines = Lines::open(path, reading)?;
     while lines.advance(reading)? {
         match lines.parse() {
-            Ok(Line { ordinal: Some(ordinal), .. }) if ordinal >= end => break,
+            Ok(CodexLine { ordinal: Some(ordinal), .. }) if ordinal >= end => break,
             Ok(mut line) => thread.line(&mut line, lines.number(), lines.text(), reading)?,
             Err(why) => reading.skip(path, lines.number(), why)?,
         }

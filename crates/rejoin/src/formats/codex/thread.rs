@@ -2,8 +2,8 @@
 
 use crate::error::Result;
 use crate::formats::codex::API;
-use crate::formats::codex::items::{self, Item};
-use crate::formats::codex::line::{Compacted, Event, Line};
+use crate::formats::codex::items::{self, ConversationItem};
+use crate::formats::codex::line::{CodexLine, Compaction, Event};
 use crate::formats::codex::prompts::Prompts;
 use crate::formats::thread_builder::ThreadBuilder;
 use crate::formats::{INJECTED, Reading, SourceConversation, SourceKept, SourceMessage};
@@ -53,7 +53,7 @@ impl CodexThread {
 
     pub(super) fn line(
         &mut self,
-        line: &mut Line<'_>,
+        line: &mut CodexLine<'_>,
         number: u64,
         text: &str,
         reading: &mut Reading<'_>,
@@ -61,17 +61,17 @@ impl CodexThread {
         if line.is_item() {
             let mut found = line.take();
             let id = found.as_mut().and_then(items::id_of_prompt);
-            return match found.map_or(Item::Mark, items::read) {
-                Item::Said(role, blocks) => {
+            return match found.map_or(ConversationItem::Mark, items::read) {
+                ConversationItem::Said(role, blocks) => {
                     self.close_before(line, id, reading)?;
                     self.said(role, blocks, line, number, text, reading)
                 }
-                Item::Reply(blocks) => self.reply(blocks, line, number, text, reading),
-                Item::Result(block) => self.result(block, line, number, text, reading),
-                Item::Mark => self.thread.aside(number, text, reading),
+                ConversationItem::Reply(blocks) => self.reply(blocks, line, number, text, reading),
+                ConversationItem::Result(block) => self.result(block, line, number, text, reading),
+                ConversationItem::Mark => self.thread.aside(number, text, reading),
             };
         }
-        if let Some(compacted) = line.payload::<Compacted>("compacted") {
+        if let Some(compacted) = line.payload::<Compaction>("compacted") {
             return self.compacted(&compacted, line, number, text, reading);
         }
         let event = line.take_event();
@@ -80,7 +80,12 @@ impl CodexThread {
     }
 
     /// Tells what is open before a message that does not go on with it, and notes what the program calls the message.
-    fn close_before(&mut self, line: &Line<'_>, id: Option<String>, reading: &mut Reading<'_>) -> Result<()> {
+    fn close_before(
+        &mut self,
+        line: &CodexLine<'_>,
+        id: Option<String>,
+        reading: &mut Reading<'_>,
+    ) -> Result<()> {
         if !self.goes_on(line) {
             self.close(reading)?;
             self.prompt = id.filter(|_| line.rejoin.is_none());
@@ -93,7 +98,7 @@ impl CodexThread {
         &mut self,
         role: Role,
         blocks: Vec<Block>,
-        line: &Line<'_>,
+        line: &CodexLine<'_>,
         number: u64,
         text: &str,
         reading: &mut Reading<'_>,
@@ -114,7 +119,7 @@ impl CodexThread {
     fn reply(
         &mut self,
         blocks: Vec<Block>,
-        line: &Line<'_>,
+        line: &CodexLine<'_>,
         number: u64,
         text: &str,
         reading: &mut Reading<'_>,
@@ -139,7 +144,7 @@ impl CodexThread {
     fn result(
         &mut self,
         mut block: Block,
-        line: &Line<'_>,
+        line: &CodexLine<'_>,
         number: u64,
         text: &str,
         reading: &mut Reading<'_>,
@@ -161,8 +166,8 @@ impl CodexThread {
     /// A compaction. One that is sealed says nothing to anyone but its provider, so the history stays visible.
     fn compacted(
         &mut self,
-        compacted: &Compacted,
-        line: &Line<'_>,
+        compacted: &Compaction,
+        line: &CodexLine<'_>,
         number: u64,
         text: &str,
         reading: &mut Reading<'_>,
@@ -184,7 +189,7 @@ impl CodexThread {
     }
 
     /// The messages that a compaction keeps, and what it sends of them.
-    fn kept(&self, compacted: &Compacted) -> Vec<SourceKept> {
+    fn kept(&self, compacted: &Compaction) -> Vec<SourceKept> {
         let name = |place: usize| self.path[place].clone();
         let Some(history) = &compacted.replacement_history else {
             return self.prompts.places().map(|place| SourceKept::from(name(place))).collect();
@@ -234,7 +239,7 @@ impl CodexThread {
         }
     }
 
-    fn begin(&mut self, role: Role, line: &Line<'_>, number: u64, text: &str) -> SourceMessage {
+    fn begin(&mut self, role: Role, line: &CodexLine<'_>, number: u64, text: &str) -> SourceMessage {
         let own = line
             .ordinal
             .map_or_else(|| format!("{}{number}", self.numbered), |ordinal| format!("o{ordinal}"));
@@ -248,7 +253,7 @@ impl CodexThread {
     }
 
     /// True when Rejoin has written the line as another one of the open message.
-    fn goes_on(&mut self, line: &Line<'_>) -> bool {
+    fn goes_on(&mut self, line: &CodexLine<'_>) -> bool {
         let tagged = line.rejoin.as_ref().and_then(|tag| tag.id.as_ref());
         tagged.is_some() && tagged == self.thread.held().map(|open| &open.id)
     }
@@ -257,7 +262,7 @@ impl CodexThread {
     fn open_or_tell(
         &mut self,
         found: SourceMessage,
-        line: &Line<'_>,
+        line: &CodexLine<'_>,
         reading: &mut Reading<'_>,
     ) -> Result<()> {
         if line.rejoin.is_some() {

@@ -24,21 +24,21 @@ pub(super) fn write(tree: &Tree) -> Result<Vec<Written>> {
             } else {
                 uuid_of(&format!("{}/{place}", conversation.id))
             };
-            files.push(File::write(conversation, &path, id));
+            files.push(RolloutWriter::write(conversation, &path, id));
         }
     }
     Ok(files)
 }
 
 /// One file while it is written.
-struct File {
+struct RolloutWriter {
     bytes: Vec<u8>,
     time: Time,
     /// The turn that is open, and the last thing the model said in it.
     turn: Option<(String, Option<String>)>,
 }
 
-impl File {
+impl RolloutWriter {
     fn write(conversation: &SourceConversation, path: &[&SourceMessage], id: Uuid) -> Written {
         let created = conversation.created_at;
         let mut file = Self { bytes: Vec::new(), time: created, turn: None };

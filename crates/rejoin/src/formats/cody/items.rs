@@ -3,7 +3,7 @@
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use crate::formats::codex::items::{Item, read as read_item};
+use crate::formats::codex::items::{ConversationItem, read as read_item};
 use crate::formats::content;
 use crate::formats::raw_object;
 use crate::model::{Block, Fields, Json, MediaKind, Message, Other, Role, Snapshot};
@@ -12,7 +12,7 @@ use crate::model::{Block, Fields, Json, MediaKind, Message, Other, Role, Snapsho
 const GHOST: &str = "ghost_snapshot";
 
 /// A message of a turn.
-pub(super) struct Found {
+pub(super) struct TurnMessage {
     /// The place of its first item.
     pub(super) place: usize,
     pub(super) message: Message,
@@ -21,15 +21,15 @@ pub(super) struct Found {
 }
 
 /// The messages of a list of items.
-pub(super) fn read(items: &RawValue) -> Vec<Found> {
+pub(super) fn read(items: &RawValue) -> Vec<TurnMessage> {
     let items: Vec<&RawValue> = serde_json::from_str(items.get()).unwrap_or_default();
-    let mut messages: Vec<Found> = Vec::new();
+    let mut messages: Vec<TurnMessage> = Vec::new();
     let mut is_open = false;
     for (place, item) in items.into_iter().enumerate() {
         let (role, blocks) = match read_one(item) {
-            Item::Said(role, blocks) => (role, blocks),
-            Item::Result(block) => (Role::Tool, vec![block]),
-            Item::Reply(blocks) => {
+            ConversationItem::Said(role, blocks) => (role, blocks),
+            ConversationItem::Result(block) => (Role::Tool, vec![block]),
+            ConversationItem::Reply(blocks) => {
                 if let Some(reply) = messages.last_mut().filter(|_| is_open) {
                     reply.message.blocks.extend(blocks);
                     reply.source.push('\n');
@@ -38,28 +38,28 @@ pub(super) fn read(items: &RawValue) -> Vec<Found> {
                 }
                 (Role::Assistant, blocks)
             }
-            Item::Mark => continue,
+            ConversationItem::Mark => continue,
         };
         is_open = role == Role::Assistant;
         let (message, source) = (Message::new(role, blocks), item.get().to_owned());
-        messages.push(Found { place, message, source });
+        messages.push(TurnMessage { place, message, source });
     }
     messages
 }
 
 /// An item; one that says nothing is kept in a reply.
-pub(super) fn read_one(item: &RawValue) -> Item {
+pub(super) fn read_one(item: &RawValue) -> ConversationItem {
     let mut found = serde_json::from_str::<raw_object::RawObject<'_>>(item.get()).ok();
     let kind = found.as_mut().and_then(|found| found.text("type"));
     if kind.as_deref() == Some(GHOST) {
         let data = Json::from_raw(item);
-        return Item::Reply(vec![Block::Snapshot(Snapshot { data, extra: Fields::new() })]);
+        return ConversationItem::Reply(vec![Block::Snapshot(Snapshot { data, extra: Fields::new() })]);
     }
-    match found.map_or(Item::Mark, read_item) {
-        Item::Mark => {
+    match found.map_or(ConversationItem::Mark, read_item) {
+        ConversationItem::Mark => {
             let mut fields = Fields::new();
             fields.set("item", Json::from_raw(item));
-            Item::Reply(vec![Block::Other(Other { kind: String::new(), fields })])
+            ConversationItem::Reply(vec![Block::Other(Other { kind: String::new(), fields })])
         }
         known => known,
     }

@@ -3,9 +3,9 @@
 use serde_json::value::RawValue;
 
 use crate::error::{Error, Result};
-use crate::formats::codex::items::Item;
+use crate::formats::codex::items::ConversationItem;
 use crate::formats::cody::items;
-use crate::formats::cody::line::{self, Line, Meta, Said, Tag};
+use crate::formats::cody::line::{self, CodyLine, CodyTag, ConversationMeta, LineContent};
 use crate::formats::lines::Lines;
 use crate::formats::raw_object::RawObject;
 use crate::formats::tag::MessageTag;
@@ -42,7 +42,7 @@ struct CodyThread {
 }
 
 impl CodyThread {
-    fn line(&mut self, line: Line<'_>, lines: &Lines, reading: &mut Reading<'_>) -> Result<()> {
+    fn line(&mut self, line: CodyLine<'_>, lines: &Lines, reading: &mut Reading<'_>) -> Result<()> {
         let number = lines.number();
         if !self.thread.is_announced() && !line.is_known() {
             return reading.skip(lines.path(), number, "it is neither a turn nor about a conversation");
@@ -50,7 +50,7 @@ impl CodyThread {
         let tag = line.tag.unwrap_or_default();
         self.announce(&line.said, &tag, line.time, reading)?;
         let found = match &line.said {
-            Said::Turn { items, provider, model } => {
+            LineContent::Turn { items, provider, model } => {
                 let settings = &mut self.thread.conversation.header.settings;
                 if tag.messages.is_empty() {
                     settings.provider = provider.clone().or(settings.provider.take());
@@ -58,7 +58,7 @@ impl CodyThread {
                 }
                 let turn = items::read(items);
                 let sources: Vec<String> = turn.iter().map(|found| found.source.clone()).collect();
-                let own = |found: items::Found| (format!("l{number}.{}", found.place), found.message);
+                let own = |found: items::TurnMessage| (format!("l{number}.{}", found.place), found.message);
                 let mut messages =
                     self.messages(tag, items.get(), turn.into_iter().map(own).collect(), line.time);
                 // The first has the line. If the others had it too, a long turn would be kept many times.
@@ -67,11 +67,11 @@ impl CodyThread {
                 }
                 messages
             }
-            Said::Item(item) => {
+            LineContent::Item(item) => {
                 let own = one(item).map(|message| (format!("l{number}"), message));
                 self.messages(tag, item.get(), own.into_iter().collect(), line.time)
             }
-            Said::Compacted(text) => {
+            LineContent::Compacted(text) => {
                 let summary = Block::Summary(Summary { text: text.clone(), ..Summary::default() });
                 let own = vec![(format!("l{number}"), Message::new(Role::User, vec![summary]))];
                 let is_own = !tag.messages.is_empty();
@@ -82,7 +82,7 @@ impl CodyThread {
                 }
                 found
             }
-            Said::Meta(_) | Said::Mark | Said::Unknown => Vec::new(),
+            LineContent::Meta(_) | LineContent::Mark | LineContent::Unknown => Vec::new(),
         };
         let source = lines.text();
         if found.is_empty() {
@@ -101,8 +101,8 @@ impl CodyThread {
     /// Announces the conversation by what its first line says.
     fn announce(
         &mut self,
-        said: &Said<'_>,
-        tag: &Tag,
+        said: &LineContent<'_>,
+        tag: &CodyTag,
         time: Option<Time>,
         reading: &mut Reading<'_>,
     ) -> Result<()> {
@@ -114,14 +114,14 @@ impl CodyThread {
             self.head.clone_from(&self.thread.conversation.head);
         } else {
             self.thread.conversation.created_at = time.unwrap_or_default();
-            if let Said::Meta(meta) = said {
+            if let LineContent::Meta(meta) = said {
                 self.learn(meta);
             }
         }
         self.thread.announce(reading)
     }
 
-    fn learn(&mut self, meta: &Meta) {
+    fn learn(&mut self, meta: &ConversationMeta) {
         let conversation = &mut self.thread.conversation;
         if let Some(id) = meta.id.as_ref().filter(|id| !id.is_empty()) {
             conversation.id.clone_from(id);
@@ -136,7 +136,7 @@ impl CodyThread {
     /// The messages of a line that says `said`: as they were tagged, or as they stand.
     fn messages(
         &mut self,
-        tag: Tag,
+        tag: CodyTag,
         said: &str,
         mut plain: Vec<(String, Message)>,
         time: Option<Time>,
@@ -175,9 +175,9 @@ impl CodyThread {
 /// The message of a line with one item.
 fn one(item: &RawValue) -> Option<Message> {
     Some(match items::read_one(item) {
-        Item::Said(role, blocks) => Message::new(role, blocks),
-        Item::Reply(blocks) => Message::new(Role::Assistant, blocks),
-        Item::Result(block) => Message::new(Role::Tool, vec![block]),
-        Item::Mark => return None,
+        ConversationItem::Said(role, blocks) => Message::new(role, blocks),
+        ConversationItem::Reply(blocks) => Message::new(Role::Assistant, blocks),
+        ConversationItem::Result(block) => Message::new(Role::Tool, vec![block]),
+        ConversationItem::Mark => return None,
     })
 }

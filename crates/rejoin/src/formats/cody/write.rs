@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::error::Result;
 use crate::formats::branch_paths::{main_first, paths};
 use crate::formats::cody::items;
-use crate::formats::cody::line::Tag;
+use crate::formats::cody::line::CodyTag;
 use crate::formats::derived_uuid::uuid_of;
 use crate::formats::tag::{ConversationTag, MessageTag};
 use crate::formats::{SourceConversation, SourceMessage, Tree, Written};
@@ -22,17 +22,17 @@ struct Turn<'a> {
     items: &'a RawValue,
     #[serde(skip_serializing_if = "Option::is_none")]
     metadata: Option<Value>,
-    rejoin: Tag,
+    rejoin: CodyTag,
 }
 
 #[derive(Serialize)]
-struct Compacted<'a> {
+struct CompactionLine<'a> {
     r#type: &'static str,
     timestamp: i64,
     summary: &'a str,
     #[serde(rename = "truncatedCount")]
     truncated: u64,
-    rejoin: Tag,
+    rejoin: CodyTag,
 }
 
 pub(super) fn write(tree: &Tree) -> Result<Vec<Written>> {
@@ -106,10 +106,10 @@ fn compacted<'a>(
     summary: &'a str,
     first: Option<&SourceConversation>,
     time: Time,
-) -> Compacted<'a> {
+) -> CompactionLine<'a> {
     let block = Block::Summary(Summary { text: summary.to_owned(), ..Summary::default() });
     let plain = Message::new(Role::User, vec![block]);
-    Compacted {
+    CompactionLine {
         r#type: "compacted",
         timestamp: time.as_micros() / 1_000,
         summary,
@@ -156,7 +156,7 @@ fn tag(
     plain: Vec<Message>,
     first: Option<&SourceConversation>,
     time: Time,
-) -> Tag {
+) -> CodyTag {
     let rough = Time::from_number(time.as_micros() / 1_000);
     let plain: Vec<Message> = plain.into_iter().map(|message| message.at(rough)).collect();
     let is_each = plain.len() == turn.len();
@@ -164,7 +164,7 @@ fn tag(
         let plain = if is_each { plain.get(place) } else { None };
         MessageTag::of(found, said, plain)
     });
-    Tag { messages: messages.collect(), conversation: first.map(ConversationTag::of) }
+    CodyTag { messages: messages.collect(), conversation: first.map(ConversationTag::of) }
 }
 
 fn put(bytes: &mut Vec<u8>, line: &impl Serialize) {

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
-use crate::formats::cortext::session::{self, Known};
+use crate::formats::cortext::session::{self, SessionState};
 use crate::formats::cortext::{MESSAGES, SESSION, STATE};
 use crate::formats::lines::Lines;
 use crate::formats::raw_object::RawObject;
@@ -74,7 +74,8 @@ impl CortextThread {
         }
         let text = whole_file::json(path, reading)?;
         // What began when is said here. Guessed from a message, it would be another conversation once the file is whole.
-        let Some(Known { mut conversation, created, is_own, rest }) = text.as_deref().and_then(session::read)
+        let Some(SessionState { mut conversation, created, is_own, rest }) =
+            text.as_deref().and_then(session::read)
         else {
             return Err(Error::corrupt(format!("`{}` is no whole state of a session", path.display())));
         };

@@ -68,7 +68,7 @@ pub(super) fn write(conversation: &SourceConversation, name: &str, path: &[&Sour
 }
 
 /// What a state says of its conversation.
-pub(super) struct Known {
+pub(super) struct SessionState {
     pub(super) conversation: SourceConversation,
     /// When it began; may be missing.
     pub(super) created: Option<Time>,
@@ -79,7 +79,7 @@ pub(super) struct Known {
 }
 
 /// What the file says, as far as it can be read.
-pub(super) fn read(text: &str) -> Option<Known> {
+pub(super) fn read(text: &str) -> Option<SessionState> {
     let mut found: RawObject<'_> = serde_json::from_str(text).ok()?;
     let time = |raw: Option<&serde_json::value::RawValue>| tag::read::<Time>(raw);
     let created = time(found.raw("created_at"));
@@ -107,7 +107,7 @@ pub(super) fn read(text: &str) -> Option<Known> {
     let mut rest = found.all();
     [tag::FIELD, "last_active", "message_count"].iter().for_each(|name| drop(rest.remove(name)));
     let rest = Json::of(&rest).expect("fields are JSON").as_str().to_owned();
-    Some(Known { conversation, created, is_own, rest })
+    Some(SessionState { conversation, created, is_own, rest })
 }
 
 fn take(header: &mut Conversation, found: &mut RawObject<'_>, now: Time) {

@@ -21,7 +21,7 @@ const TOPIC: usize = 48;
 const DAY: i64 = 86_400_000_000;
 
 #[derive(Serialize)]
-struct Line<'a> {
+struct CortextLine<'a> {
     role: Role,
     content: &'a str,
     timestamp: Time,
@@ -67,7 +67,7 @@ fn messages(conversation: &SourceConversation, path: &[&SourceMessage]) -> Strin
         let mut plain = Message::new(found.message.role, vec![Block::text(said.as_str())]);
         plain.created_at = Some(timestamp);
         let rejoin = MessageTag::of(found, &said, Some(&plain));
-        let line = Line { role: found.message.role, content: &said, timestamp, rejoin };
+        let line = CortextLine { role: found.message.role, content: &said, timestamp, rejoin };
         text.push_str(&serde_json::to_string(&line).expect("a line is plain data"));
         text.push('\n');
     }

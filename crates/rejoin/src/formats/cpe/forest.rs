@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::error::Result;
 use crate::formats::Reading;
-use crate::formats::cpe::shape::Words;
+use crate::formats::cpe::shape::TextKind;
 use crate::formats::database::Database;
 
 /// Every message of a database, by place: the order in which they were written.
@@ -20,7 +20,7 @@ pub(super) struct MessageNode {
     /// What it follows.
     pub(super) parent: Option<usize>,
     /// Whether it follows that by standing for it.
-    pub(super) words: Words,
+    pub(super) words: TextKind,
     root: Option<usize>,
 }
 
@@ -46,7 +46,7 @@ impl Forest {
                 reading.skip(database.path(), 0, "two messages have the same id")?;
             }
             above.push((row.word("parent_id"), row.word("stands_for")));
-            forest.nodes.push(MessageNode { row: number, parent: None, words: Words::Said, root: None });
+            forest.nodes.push(MessageNode { row: number, parent: None, words: TextKind::Said, root: None });
             Ok(())
         })?;
         for (place, (parent, stands_for)) in above.into_iter().enumerate() {
@@ -55,7 +55,7 @@ impl Forest {
             node.parent = find(parent);
             if node.parent.is_none() {
                 node.parent = find(stands_for);
-                node.words = if node.parent.is_some() { Words::Summary } else { Words::Said };
+                node.words = if node.parent.is_some() { TextKind::Summary } else { TextKind::Said };
             }
         }
         (0..forest.nodes.len()).for_each(|place| forest.find_root(place));

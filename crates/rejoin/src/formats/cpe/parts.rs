@@ -20,7 +20,7 @@ const THINKER: &str = "thinking_generator";
 
 /// One row of `blocks`.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Part {
+pub(super) struct BlockRow {
     pub(super) id: Option<String>,
     pub(super) kind: String,
     pub(super) modality: i64,
@@ -29,7 +29,7 @@ pub(super) struct Part {
     pub(super) extra: Fields,
 }
 
-impl Part {
+impl BlockRow {
     pub(super) fn of(row: &Row) -> Self {
         let extra = row.word("extra_fields").unwrap_or_default();
         let extra = object(&extra).unwrap_or_else(|| {

@@ -6,9 +6,9 @@ use serde_json::json;
 
 use crate::error::Result;
 use crate::formats::cpe::forest::Forest;
-use crate::formats::cpe::parts::Part;
+use crate::formats::cpe::parts::BlockRow;
 use crate::formats::cpe::shape::Shape;
-use crate::formats::cpe::tag::{TAG, Tag};
+use crate::formats::cpe::tag::{CpeTag, TAG};
 use crate::formats::database::{Database, Row};
 use crate::formats::subagent_group::SubagentGroup;
 use crate::formats::thread_builder::ThreadBuilder;
@@ -67,10 +67,10 @@ struct CpeThread<'a> {
 }
 
 /// A row of `messages` with its blocks, its tag, and the text of all that.
-struct MessageRow {
+struct LoadedRow {
     id: String,
     shape: Shape,
-    tag: Tag,
+    tag: CpeTag,
     source: String,
 }
 
@@ -159,21 +159,21 @@ impl<'a> CpeThread<'a> {
     }
 }
 
-fn row(database: &Database, forest: &Forest, place: usize) -> Result<MessageRow> {
+fn row(database: &Database, forest: &Forest, place: usize) -> Result<LoadedRow> {
     let number = forest.node(place).row;
     let rows = database.all("SELECT * FROM messages WHERE rowid = ?1", &[number.into()])?;
     let row = rows.first().ok_or_else(|| crate::Error::corrupt("a message is gone from the database"))?;
     let id = row.word("id").unwrap_or_default();
     let sql = "SELECT * FROM blocks WHERE message_id = ?1 ORDER BY sequence_order";
     let blocks = database.all(sql, &[id.as_str().into()])?;
-    let shape = Shape::of(row, blocks.iter().map(Part::of).collect());
+    let shape = Shape::of(row, blocks.iter().map(BlockRow::of).collect());
     let tag = shape.fields.field(TAG).and_then(|tag| Json::to(tag).ok()).unwrap_or_default();
     let blocks: Vec<_> = blocks.iter().map(|block| block.to_json(&[])).collect();
     let source = json!({ "message": row.to_json(&[]), "blocks": blocks }).to_string();
-    Ok(MessageRow { id, shape, tag, source })
+    Ok(LoadedRow { id, shape, tag, source })
 }
 
-fn conversation_of(root: MessageRow, session: Option<&Row>) -> SourceConversation {
+fn conversation_of(root: LoadedRow, session: Option<&Row>) -> SourceConversation {
     let created = root.shape.created_at.unwrap_or_default();
     let Some(named) = root.tag.conversation else {
         let mut conversation = SourceConversation::new(root.id.clone(), created);

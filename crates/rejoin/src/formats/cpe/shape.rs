@@ -1,6 +1,6 @@
 //! A row of `messages` with its blocks, as a message and back.
 
-use crate::formats::cpe::parts::{Part, json, object, string};
+use crate::formats::cpe::parts::{BlockRow, json, object, string};
 use crate::formats::cpe::tag::TAG;
 use crate::formats::database::{Row, Value};
 use crate::model::{Block, Fields, Json, Message, Role, Summary, Time, ToolResult, Usage};
@@ -10,7 +10,7 @@ const CACHED: [&str; 2] = ["cache_read_tokens", "cache_write_tokens"];
 
 /// What the first words of a row are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Words {
+pub(super) enum TextKind {
     /// Something that was said.
     Said,
     /// What stands for the messages before it.
@@ -30,11 +30,11 @@ pub(super) struct Shape {
     pub(super) cached: Fields,
     /// The program's own fields, and ours.
     pub(super) fields: Fields,
-    pub(super) parts: Vec<Part>,
+    pub(super) parts: Vec<BlockRow>,
 }
 
 impl Shape {
-    pub(super) fn of(row: &Row, parts: Vec<Part>) -> Self {
+    pub(super) fn of(row: &Row, parts: Vec<BlockRow>) -> Self {
         let tokens = match (row.count("input_tokens"), row.count("output_tokens")) {
             (None, None) => None,
             (input, output) => Some((input.unwrap_or(0), output.unwrap_or(0))),
@@ -84,7 +84,7 @@ impl Shape {
     }
 
     /// The message that the columns and blocks are.
-    pub(super) fn to_message(&self, words: Words) -> Message {
+    pub(super) fn to_message(&self, words: TextKind) -> Message {
         let role = match self.role.as_str() {
             "user" => Role::User,
             "assistant" => Role::Assistant,
@@ -117,7 +117,7 @@ impl Shape {
         for (name, value) in self.fields.iter().filter(|(name, _)| *name != TAG) {
             message.extra.set(name, value.clone());
         }
-        if words == Words::Summary {
+        if words == TextKind::Summary {
             let first = message.blocks.iter_mut().find(|block| matches!(block, Block::Text(_)));
             if let Some(block) = first
                 && let Block::Text(text) = block
@@ -137,11 +137,11 @@ impl Shape {
                 continue;
             };
             let output = match run {
-                [only] if *only == Part::text(&only.content, only.id.as_deref(), Fields::new()) => {
+                [only] if *only == BlockRow::text(&only.content, only.id.as_deref(), Fields::new()) => {
                     string(&only.content)
                 }
                 several => {
-                    let nameless = several.iter().map(|part| Part { id: None, ..part.clone() });
+                    let nameless = several.iter().map(|part| BlockRow { id: None, ..part.clone() });
                     json(&nameless.map(|part| part.to_block(api)).collect::<Vec<_>>())
                 }
             };
@@ -189,7 +189,7 @@ impl Shape {
                 Block::ToolResult(result) => add_result(&mut rows, result, api.as_deref()),
                 block => {
                     let last = rows.last_mut().expect("there is a first row");
-                    last.parts.extend(Part::from_block(block, api.as_deref(), None));
+                    last.parts.extend(BlockRow::from_block(block, api.as_deref(), None));
                 }
             }
         }
@@ -209,11 +209,12 @@ fn add_result(rows: &mut Vec<Shape>, result: &ToolResult, api: Option<&str>) {
         last.is_error = result.is_error;
     }
     let said = match (result.output.to::<String>(), result.output.to::<Vec<Block>>()) {
-        (Ok(text), _) => vec![Part::text(&text, Some(&result.call_id), Fields::new())],
-        (Err(_), Ok(blocks)) if !blocks.is_empty() && blocks.iter().all(is_plain) => {
-            blocks.iter().filter_map(|block| Part::from_block(block, api, Some(&result.call_id))).collect()
-        }
-        _ => vec![Part::text(result.output.as_str(), Some(&result.call_id), Fields::new())],
+        (Ok(text), _) => vec![BlockRow::text(&text, Some(&result.call_id), Fields::new())],
+        (Err(_), Ok(blocks)) if !blocks.is_empty() && blocks.iter().all(is_plain) => blocks
+            .iter()
+            .filter_map(|block| BlockRow::from_block(block, api, Some(&result.call_id)))
+            .collect(),
+        _ => vec![BlockRow::text(result.output.as_str(), Some(&result.call_id), Fields::new())],
     };
     last.parts.extend(said);
 }

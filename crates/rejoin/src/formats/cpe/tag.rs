@@ -11,7 +11,7 @@ pub(super) const TAG: &str = "rejoin";
 /// Whatever is not said by the columns. An empty one is not written.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub(super) struct Tag {
+pub(super) struct CpeTag {
     /// The id, where it has not six characters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) id: Option<String>,
@@ -32,12 +32,12 @@ pub(super) struct Tag {
     pub(super) keeps: Vec<SourceKept>,
     /// Of a root: the conversation.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) conversation: Option<Named>,
+    pub(super) conversation: Option<TaggedConversation>,
 }
 
 /// A conversation of Rejoin.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Named {
+pub(super) struct TaggedConversation {
     pub(super) id: String,
     pub(super) created_at: Time,
     #[serde(default)]
@@ -47,12 +47,12 @@ pub(super) struct Named {
     #[serde(default)]
     pub(super) settings: Settings,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) parent: Option<Above>,
+    pub(super) parent: Option<TaggedParent>,
 }
 
 /// What started a run of a sub-agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Above {
+pub(super) struct TaggedParent {
     conversation: String,
     #[serde(default)]
     message: Option<String>,
@@ -60,20 +60,20 @@ pub(super) struct Above {
     run: String,
 }
 
-impl From<&SourceParent> for Above {
+impl From<&SourceParent> for TaggedParent {
     fn from(parent: &SourceParent) -> Self {
         let SourceParent { conversation, message, name, run } = parent.clone();
         Self { conversation, message, name, run }
     }
 }
 
-impl From<Above> for SourceParent {
-    fn from(Above { conversation, message, name, run }: Above) -> Self {
+impl From<TaggedParent> for SourceParent {
+    fn from(TaggedParent { conversation, message, name, run }: TaggedParent) -> Self {
         Self { conversation, message, name, run }
     }
 }
 
-impl Tag {
+impl CpeTag {
     /// The tag as a field, unless it says nothing.
     pub(super) fn to_field(&self) -> Option<Json> {
         (*self != Self::default()).then(|| Json::of(self).expect("a tag is plain data"))

@@ -10,9 +10,9 @@ use sha2::{Digest as _, Sha256};
 
 use crate::error::Result;
 use crate::formats::cpe::read::title_of;
-use crate::formats::cpe::shape::{Shape, Words, stamp};
-use crate::formats::cpe::tag::{Named, TAG, Tag};
-use crate::formats::database::{Building, Value};
+use crate::formats::cpe::shape::{Shape, TextKind, stamp};
+use crate::formats::cpe::tag::{CpeTag, TAG, TaggedConversation};
+use crate::formats::database::{DatabaseBuilder, Value};
 use crate::formats::{SourceConversation, SourceMessage, Tree, Written};
 use crate::model::{Block, Message};
 
@@ -28,7 +28,7 @@ const LETTERS: &[u8; 62] = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNO
 
 pub(super) fn write(tree: &Tree) -> Result<Vec<Written>> {
     let main = tree.main()?;
-    let mut file = File { building: Building::new(SCHEMA)?, taken: HashSet::new() };
+    let mut file = DatabaseWriter { building: DatabaseBuilder::new(SCHEMA)?, taken: HashSet::new() };
     let others = tree.conversations.iter().filter(|other| other.id != main.id);
     for conversation in std::iter::once(main).chain(others) {
         file.write(tree, conversation)?;
@@ -37,13 +37,13 @@ pub(super) fn write(tree: &Tree) -> Result<Vec<Written>> {
 }
 
 /// The database while it is made.
-struct File {
-    building: Building,
+struct DatabaseWriter {
+    building: DatabaseBuilder,
     /// Ids that are used.
     taken: HashSet<String>,
 }
 
-impl File {
+impl DatabaseWriter {
     fn write(&mut self, tree: &Tree, conversation: &SourceConversation) -> Result<()> {
         let title = match &conversation.parent {
             Some(parent) => Some(title_of(parent)),
@@ -56,7 +56,7 @@ impl File {
             let above =
                 found.parent.as_deref().and_then(|parent| rows.get(parent)).map(|(_, last)| last.clone());
             let is_first = rows.is_empty();
-            let mut tag = Tag { keeps: found.keeps.clone(), ..Tag::default() };
+            let mut tag = CpeTag { keeps: found.keeps.clone(), ..CpeTag::default() };
             if is_first {
                 tag.conversation = Some(named(conversation));
             }
@@ -87,10 +87,10 @@ impl File {
         found: &SourceMessage,
         above: Option<String>,
         title: Option<&str>,
-        mut tag: Tag,
+        mut tag: CpeTag,
     ) -> Result<(String, String)> {
         let is_summary = found.message.blocks.iter().any(|block| matches!(block, Block::Summary(_)));
-        let words = if is_summary && above.is_some() { Words::Summary } else { Words::Said };
+        let words = if is_summary && above.is_some() { TextKind::Summary } else { TextKind::Said };
         let mut shapes = Shape::from_message(&found.message);
         shapes[0].title = title.or(found.message.label.as_deref()).map(str::to_owned);
         complete(&mut tag, &found.message, &shapes, words);
@@ -103,13 +103,13 @@ impl File {
         for (place, mut shape) in shapes.into_iter().enumerate() {
             if place > 0 {
                 id = self.id_of(&found.conversation, &format!("{}/{place}", found.id));
-                tag = Tag { continues: true, ..Tag::default() };
+                tag = CpeTag { continues: true, ..CpeTag::default() };
             }
             if let Some(tag) = tag.to_field() {
                 shape.fields.set(TAG, tag);
             }
             let tie =
-                if place == 0 && words == Words::Summary { "compaction_parent_id" } else { "parent_id" };
+                if place == 0 && words == TextKind::Summary { "compaction_parent_id" } else { "parent_id" };
             self.write_row(&id, tie, above.as_deref(), &shape)?;
             above = Some(id.clone());
         }
@@ -161,10 +161,10 @@ impl File {
 }
 
 /// Adds to the tag what the rows do not say by themselves.
-fn complete(tag: &mut Tag, message: &Message, shapes: &[Shape], words: Words) {
+fn complete(tag: &mut CpeTag, message: &Message, shapes: &[Shape], words: TextKind) {
     let mut read = shapes[0].to_message(words);
     for shape in &shapes[1..] {
-        read.blocks.extend(shape.to_message(Words::Said).blocks);
+        read.blocks.extend(shape.to_message(TextKind::Said).blocks);
     }
     let shell = |message: &Message| {
         let mut shell = message.clone();
@@ -181,9 +181,9 @@ fn complete(tag: &mut Tag, message: &Message, shapes: &[Shape], words: Words) {
 }
 
 /// The conversation, as neither its root nor its session says it.
-fn named(conversation: &SourceConversation) -> Named {
+fn named(conversation: &SourceConversation) -> TaggedConversation {
     let header = &conversation.header;
-    Named {
+    TaggedConversation {
         id: conversation.id.clone(),
         created_at: conversation.created_at,
         title: header.title.clone(),

@@ -8,9 +8,9 @@ use crate::formats::database::fault::told;
 use crate::formats::database::open::in_memory;
 
 /// A database while it is made.
-pub(in crate::formats) struct Building(Connection);
+pub(in crate::formats) struct DatabaseBuilder(Connection);
 
-impl Building {
+impl DatabaseBuilder {
     /// An empty database with these tables.
     pub(in crate::formats) fn new(schema: &str) -> Result<Self> {
         let connection = in_memory()?;

@@ -17,13 +17,14 @@ use std::time::Duration;
 use rusqlite::Connection;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 
-pub(super) use build::Building;
+pub(super) use build::DatabaseBuilder;
 pub(super) use row::{Row, Value};
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::formats::byte_budget::check_message;
 use crate::formats::{Detection, Piece, ReadLimits, Reading, Source};
 use fault::told;
-use open::{MAGIC, Stamp, open};
+use open::{DatabaseStamp, MAGIC, open};
 
 /// The step in which progress is told.
 const STEP: u64 = 256 * 1024;
@@ -35,7 +36,7 @@ pub(super) struct Database {
     bytes: u64,
     /// The most bytes of what is held at once.
     most: u64,
-    before: Option<Stamp>,
+    before: Option<DatabaseStamp>,
     /// The names of the columns of each query; they are asked for with every message.
     columns: RefCell<HashMap<String, Rc<[String]>>>,
     passed: Cell<u64>,
@@ -104,7 +105,7 @@ impl Database {
         let database = Self::open(source.path(), reading.limits())?;
         database.connection.execute_batch("BEGIN").map_err(told)?;
         let done = read(&database, reading);
-        if database.before.as_ref().is_some_and(|before| *before != Stamp::of(&database.path)) {
+        if database.before.as_ref().is_some_and(|before| *before != DatabaseStamp::of(&database.path)) {
             // Whatever went wrong may have gone wrong because of that.
             return Err(Error::new(ErrorKind::Locked, "its program changed the database while it was read"));
         }
@@ -191,9 +192,7 @@ impl Database {
         let (mut all, mut bytes) = (Vec::new(), 0u64);
         self.each(sql, parameters, &mut |row| {
             bytes = row.values.iter().fold(bytes, |bytes, value| bytes.saturating_add(value.bytes()));
-            if bytes > self.most {
-                return Err(Error::invalid(format!("a message has more than {} bytes", self.most)));
-            }
+            check_message(bytes, self.most)?;
             all.push(row);
             Ok(())
         })?;

@@ -46,21 +46,21 @@ const STEPS: u64 = 1_000_000_000;
 const STEPS_PER_BYTE: u64 = 32;
 
 /// An open database, and what its files were like when nothing else holds them still.
-pub(super) struct Opened {
+pub(super) struct OpenDatabase {
     pub(super) connection: Connection,
     pub(super) path: PathBuf,
     pub(super) bytes: u64,
-    pub(super) before: Option<Stamp>,
+    pub(super) before: Option<DatabaseStamp>,
 }
 
 /// What the files of a database are like.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Stamp([Option<Look>; 3]);
+pub(super) struct DatabaseStamp([Option<FileStamp>; 3]);
 
 /// Device, number, size and time of a file.
-type Look = (u64, u64, u64, i64, i64);
+type FileStamp = (u64, u64, u64, i64, i64);
 
-impl Stamp {
+impl DatabaseStamp {
     pub(super) fn of(path: &Path) -> Self {
         let look = |path: &Path| {
             let metadata = fs::metadata(path).ok()?;
@@ -71,7 +71,7 @@ impl Stamp {
 }
 
 /// Opens a database to read it.
-pub(super) fn open(path: &Path, limits: ReadLimits) -> Result<Opened> {
+pub(super) fn open(path: &Path, limits: ReadLimits) -> Result<OpenDatabase> {
     let failed = |cause| unreadable(path, cause);
     // The log stands beside the file itself, not beside a link to it.
     let path = path.canonicalize().map_err(failed)?;
@@ -86,7 +86,7 @@ pub(super) fn open(path: &Path, limits: ReadLimits) -> Result<Opened> {
     if bytes.saturating_add(log.unwrap_or(0)) > limits.file_bytes {
         return Err(Error::invalid(format!("the database has more than {} bytes", limits.file_bytes)));
     }
-    let before = Stamp::of(&path);
+    let before = DatabaseStamp::of(&path);
     let has_log = start[READ_VERSION] == LOG;
     let (how, before) = match (has_log, log, index) {
         (false, ..) => ("mode=ro", None),
@@ -103,7 +103,7 @@ pub(super) fn open(path: &Path, limits: ReadLimits) -> Result<Opened> {
         // Alone with the file, SQLite keeps the index of the log in its own memory.
         connection.execute_batch("PRAGMA locking_mode = EXCLUSIVE").map_err(told)?;
     }
-    Ok(Opened { connection, path, bytes, before })
+    Ok(OpenDatabase { connection, path, bytes, before })
 }
 
 /// A database that is nowhere but in memory.

@@ -15,7 +15,7 @@ const REST: &str = "envoy";
 /// A message as it is written.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Said<'a> {
+pub(super) struct EnvoyMessage<'a> {
     role: Role,
     content: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -35,8 +35,8 @@ pub(super) struct Said<'a> {
 }
 
 /// The form of a message. `calls` are those that were made before it.
-pub(super) fn write<'a>(message: &'a Message, calls: &HashMap<&'a str, &'a ToolCall>) -> Said<'a> {
-    let mut said = Said {
+pub(super) fn write<'a>(message: &'a Message, calls: &HashMap<&'a str, &'a ToolCall>) -> EnvoyMessage<'a> {
+    let mut said = EnvoyMessage {
         role: message.role,
         content: content::spoken(message),
         thinking: None,

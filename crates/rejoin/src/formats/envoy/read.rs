@@ -113,7 +113,7 @@ fn learn(body: &RawValue, conversation: &mut SourceConversation, head: &mut Opti
     }
 }
 
-fn stored_message(thread: &ThreadBuilder, stored: stored::Stored) -> SourceMessage {
+fn stored_message(thread: &ThreadBuilder, stored: stored::StoredMessage) -> SourceMessage {
     SourceMessage { keeps: stored.keeps, ..thread.message(stored.id, stored.parent, stored.message) }
 }
 

@@ -8,7 +8,7 @@ use crate::formats::raw_object::{RawObject, is_text};
 use crate::model::{Block, Json, Message};
 
 /// A message of the store.
-pub(super) struct Stored {
+pub(super) struct StoredMessage {
     pub(super) id: String,
     pub(super) parent: Option<String>,
     pub(super) keeps: Vec<SourceKept>,
@@ -16,7 +16,7 @@ pub(super) struct Stored {
 }
 
 /// The message of a line, if it is one of the store.
-pub(super) fn read(found: &mut RawObject<'_>, body: &RawValue) -> Option<Stored> {
+pub(super) fn read(found: &mut RawObject<'_>, body: &RawValue) -> Option<StoredMessage> {
     found.raw("digest")?;
     let id = found.text("id")?;
     // A body that is not on one line stands there as a text.
@@ -25,7 +25,7 @@ pub(super) fn read(found: &mut RawObject<'_>, body: &RawValue) -> Option<Stored>
     message.label = found.text("label");
     message.extra.remove("source");
     let keeps = message.blocks.iter_mut().flat_map(keeps).collect();
-    Some(Stored { id, parent: found.text("parent"), keeps, message })
+    Some(StoredMessage { id, parent: found.text("parent"), keeps, message })
 }
 
 /// What a compaction keeps, by the ids of the file; an import writes it down by the ids that it gives.

@@ -20,7 +20,7 @@ const LONGEST: usize = 200;
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Line<'a, M, T> {
+struct EnvoyLine<'a, M, T> {
     timestamp: Time,
     message_index: usize,
     message_type: &'static str,
@@ -69,13 +69,16 @@ fn file(conversation: &SourceConversation, name: Uuid, path: &[&SourceMessage]) 
     let mut bytes = Vec::new();
     let rejoin = ConversationTag::of(conversation);
     let message_type = "session-meta";
-    put(&mut bytes, &Line { timestamp, message_index: 0, message_type, session_id, message: start, rejoin });
+    put(
+        &mut bytes,
+        &EnvoyLine { timestamp, message_index: 0, message_type, session_id, message: start, rejoin },
+    );
     let mut calls: HashMap<&str, &ToolCall> = HashMap::new();
     for (place, found) in path.iter().enumerate() {
         timestamp = found.message.created_at.unwrap_or(timestamp);
         let said = message::write(&found.message, &calls);
         let message = serde_json::value::to_raw_value(&said).expect("a message is plain data");
-        let line = Line {
+        let line = EnvoyLine {
             timestamp,
             message_index: place + 1,
             message_type: "conversation",

@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 
 use crate::error::Result;
 use crate::formats::gemini::paths;
-use crate::formats::gemini::record::{Raw, Record};
+use crate::formats::gemini::record::{RawRecord, Record};
 use crate::formats::gemini::replay::Replay;
 use crate::formats::lines::{Lines, UTF8_MARK, deepest, unreadable};
 use crate::formats::{Piece, Reading, Source, SourceConversation, SourceParent, whole_file};
@@ -18,7 +18,7 @@ use crate::model::Time;
 /// A line that is not a record: what is known of the session, or an operation.
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct Line<'a> {
+struct SessionLine<'a> {
     session_id: Option<String>,
     #[serde(borrow)]
     start_time: Option<&'a RawValue>,
@@ -26,14 +26,14 @@ struct Line<'a> {
     #[serde(borrow)]
     messages: Option<Vec<&'a RawValue>>,
     #[serde(borrow, rename = "$set")]
-    set: Option<Set<'a>>,
+    set: Option<SetOperation<'a>>,
     #[serde(rename = "$rewindTo")]
     rewind_to: Option<String>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Set<'a> {
+struct SetOperation<'a> {
     summary: Option<String>,
     #[serde(borrow)]
     messages: Option<Vec<&'a RawValue>>,
@@ -50,10 +50,10 @@ pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
 }
 
 /// What a run belongs to: the id of a session, and the session if it was read.
-type Above<'a> = Option<(String, Option<&'a Replay>)>;
+type ParentSession<'a> = Option<(String, Option<&'a Replay>)>;
 
-fn read_file(path: &Path, above: Above<'_>, reading: &mut Reading<'_>) -> Result<Option<Replay>> {
-    let mut session = Session { path, above, replay: None };
+fn read_file(path: &Path, above: ParentSession<'_>, reading: &mut Reading<'_>) -> Result<Option<Replay>> {
+    let mut session = SessionReader { path, above, replay: None };
     if is_one_object(path)? {
         session.whole(reading)?;
     } else {
@@ -81,13 +81,13 @@ fn is_one_object(path: &Path) -> Result<bool> {
     Ok(head.starts_with(b"{") && serde_json::from_slice::<&RawValue>(first).is_err() && first.len() < 3)
 }
 
-struct Session<'a> {
+struct SessionReader<'a> {
     path: &'a Path,
-    above: Above<'a>,
+    above: ParentSession<'a>,
     replay: Option<Replay>,
 }
 
-impl Session<'_> {
+impl SessionReader<'_> {
     /// Reads a file that is one object.
     fn whole(&mut self, reading: &mut Reading<'_>) -> Result<()> {
         let (limits, bytes) = (reading.limits(), whole_file::bytes(self.path, reading)?);
@@ -109,7 +109,7 @@ impl Session<'_> {
         reading: &mut Reading<'_>,
         why: impl Fn(&serde_json::Error) -> String,
     ) -> Result<()> {
-        let line: Line<'_> = match serde_json::from_str(text) {
+        let line: SessionLine<'_> = match serde_json::from_str(text) {
             Ok(line) => line,
             Err(cause) => return reading.skip(self.path, number, why(&cause)),
         };
@@ -119,7 +119,7 @@ impl Session<'_> {
         let Some(replay) = &mut self.replay else {
             return reading.skip(self.path, number, "it comes before the session is known");
         };
-        let Line { session_id, summary, messages, set, rewind_to, .. } = line;
+        let SessionLine { session_id, summary, messages, set, rewind_to, .. } = line;
         let is_whole = set.is_none();
         let (summary, messages) = match set {
             Some(set) => (set.summary, set.messages),
@@ -157,7 +157,7 @@ impl Session<'_> {
     }
 
     /// Begins the conversation that the file is.
-    fn begin(&mut self, line: &Line<'_>) -> Result<()> {
+    fn begin(&mut self, line: &SessionLine<'_>) -> Result<()> {
         let Some(id) = line.session_id.clone() else { return Ok(()) };
         let created: Time =
             line.start_time.and_then(|time| serde_json::from_str(time.get()).ok()).unwrap_or_default();
@@ -189,7 +189,7 @@ fn dense(text: &str) -> String {
 
 /// A record, none when it has no id, or why it cannot be read.
 fn record(text: &str) -> Result<std::result::Result<Option<Record>, String>> {
-    match serde_json::from_str::<Raw<'_>>(text) {
+    match serde_json::from_str::<RawRecord<'_>>(text) {
         Ok(raw) => Record::read(raw).map(Ok),
         Err(cause) => Ok(Err(format!("a field is not what it should be: {cause}"))),
     }

@@ -20,7 +20,7 @@ const AT_WORK: [&str; 4] = ["validating", "scheduled", "awaiting_approval", "exe
 /// A record as it stands in the file.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Raw<'a> {
+pub(super) struct RawRecord<'a> {
     pub(super) id: Option<String>,
     #[serde(rename = "type")]
     kind: Option<String>,
@@ -72,7 +72,7 @@ pub(super) struct Record {
 
 impl Record {
     /// Reads a record; none when it has no id.
-    pub(super) fn read(raw: Raw<'_>) -> Result<Option<Self>> {
+    pub(super) fn read(raw: RawRecord<'_>) -> Result<Option<Self>> {
         let Some(id) = raw.id else { return Ok(None) };
         let kind = raw.kind.unwrap_or_default();
         let content = raw.content.map(|content| parts(content, &id)).unwrap_or_default();

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::formats::byte_budget::check_message;
 use crate::formats::gemini::record::Record;
 use crate::formats::thread_builder::ThreadBuilder;
 use crate::formats::{Reading, SourceConversation, SourceMessage, in_progress};
@@ -16,14 +17,14 @@ const LOOKED_AT: usize = 64;
 
 /// A record of the file: what it says, and its text.
 #[derive(Clone)]
-struct Line {
+struct RecordLine {
     record: Record,
     number: u64,
     source: String,
 }
 
 /// A message that was told for a record.
-struct Version {
+struct RecordVersion {
     /// What the next message follows.
     last: String,
     /// What it follows itself.
@@ -33,7 +34,7 @@ struct Version {
 
 /// A message on the list: a record, and which of its versions.
 #[derive(Clone)]
-struct Step {
+struct ListEntry {
     id: String,
     version: usize,
 }
@@ -41,15 +42,15 @@ struct Step {
 /// One session while its operations are read.
 pub(super) struct Replay {
     pub(super) thread: ThreadBuilder,
-    versions: HashMap<String, Vec<Version>>,
-    list: Vec<Step>,
+    versions: HashMap<String, Vec<RecordVersion>>,
+    list: Vec<ListEntry>,
     /// Where each record stands on the list first.
     places: HashMap<String, usize>,
     /// The newest record, which may come again with more.
-    open: Option<Line>,
+    open: Option<RecordLine>,
     /// What the program printed since.
-    printed: Vec<Line>,
-    held: VecDeque<Line>,
+    printed: Vec<RecordLine>,
+    held: VecDeque<RecordLine>,
     /// When messages with calls were told, and their names.
     calls: Vec<(Time, String)>,
 }
@@ -86,13 +87,13 @@ impl Replay {
                 open.record = record;
                 open.source.push('\n');
                 open.source.push_str(source);
-                return check(open.source.len() as u64, reading.limits().line_bytes);
+                return check_message(open.source.len() as u64, reading.limits().line_bytes);
             }
             if record.pieces.is_subset(&open.record.pieces) {
                 return self.thread.aside(number, source, reading);
             }
         }
-        let line = Line { record, number, source: source.to_owned() };
+        let line = RecordLine { record, number, source: source.to_owned() };
         if self.is_printed_meanwhile(&line, reading.limits().line_bytes) {
             self.printed.push(line);
             return Ok(());
@@ -111,7 +112,7 @@ impl Replay {
     /// True for a line that the program printed while the newest reply may go on. It stands after that reply.
     ///
     /// It is held like others, within the bytes that one line may have.
-    fn is_printed_meanwhile(&self, line: &Line, most: u64) -> bool {
+    fn is_printed_meanwhile(&self, line: &RecordLine, most: u64) -> bool {
         let bytes: u64 = self.printed.iter().chain([line]).map(|line| line.source.len() as u64).sum();
         line.record.is_printed()
             && self.open.as_ref().is_some_and(|open| open.record.is_reply())
@@ -132,7 +133,7 @@ impl Replay {
         self.places.clear();
         for (record, source) in records {
             if !self.is_told_above(&record) {
-                self.place(Line { record, number, source }, reading)?;
+                self.place(RecordLine { record, number, source }, reading)?;
             }
         }
         Ok(())
@@ -148,7 +149,7 @@ impl Replay {
     }
 
     /// Takes everything from a place on from the list.
-    fn cut(&mut self, place: usize) -> Vec<Step> {
+    fn cut(&mut self, place: usize) -> Vec<ListEntry> {
         let after = self.list.split_off(place);
         for step in &after {
             if self.places.get(&step.id).is_some_and(|first| *first >= place) {
@@ -159,7 +160,7 @@ impl Replay {
     }
 
     /// A record on the list changes. What came after it follows the changed one, as far as it is held.
-    fn replace(&mut self, place: usize, line: Line, reading: &mut Reading<'_>) -> Result<()> {
+    fn replace(&mut self, place: usize, line: RecordLine, reading: &mut Reading<'_>) -> Result<()> {
         let step = &self.list[place];
         if line.record.pieces.is_subset(&self.versions[&step.id][step.version].pieces) {
             return self.thread.aside(line.number, line.source, reading);
@@ -174,12 +175,13 @@ impl Replay {
     }
 
     /// Puts a record at the end of the list. One that was told there before is not told again.
-    fn place(&mut self, line: Line, reading: &mut Reading<'_>) -> Result<()> {
+    fn place(&mut self, line: RecordLine, reading: &mut Reading<'_>) -> Result<()> {
         let parent = self.tip().map(|tip| tip.last.clone());
         let id = line.record.id.clone();
         let known = self.versions.get(&id).and_then(|versions| {
-            let is_it =
-                |version: &Version| version.parent == parent && line.record.pieces.is_subset(&version.pieces);
+            let is_it = |version: &RecordVersion| {
+                version.parent == parent && line.record.pieces.is_subset(&version.pieces)
+            };
             let older = versions.len().saturating_sub(LOOKED_AT);
             versions[older..].iter().position(is_it).map(|place| older + place)
         });
@@ -188,11 +190,11 @@ impl Replay {
             None => self.tell(line, parent, reading)?,
         };
         self.places.entry(id.clone()).or_insert(self.list.len());
-        self.list.push(Step { id, version });
+        self.list.push(ListEntry { id, version });
         Ok(())
     }
 
-    fn tell(&mut self, line: Line, parent: Option<String>, reading: &mut Reading<'_>) -> Result<usize> {
+    fn tell(&mut self, line: RecordLine, parent: Option<String>, reading: &mut Reading<'_>) -> Result<usize> {
         let id = &line.record.id;
         let count = self.versions.get(id).map_or(0, Vec::len);
         let name = if count == 0 { id.clone() } else { format!("{id}#{}", count + 1) };
@@ -223,23 +225,24 @@ impl Replay {
         }
         let pieces = line.record.pieces.clone();
         let versions = self.versions.entry(line.record.id.clone()).or_default();
-        versions.push(Version { last, parent, pieces });
+        versions.push(RecordVersion { last, parent, pieces });
         let version = versions.len() - 1;
         self.hold(line, reading.limits().line_bytes);
         Ok(version)
     }
 
     /// Holds a record, within the bytes that one line may have.
-    fn hold(&mut self, line: Line, most: u64) {
+    fn hold(&mut self, line: RecordLine, most: u64) {
         self.held.retain(|held| held.record.id != line.record.id);
         self.held.push_back(line);
-        let bytes = |held: &VecDeque<Line>| held.iter().map(|line| line.source.len() as u64).sum::<u64>();
+        let bytes =
+            |held: &VecDeque<RecordLine>| held.iter().map(|line| line.source.len() as u64).sum::<u64>();
         while self.held.len() > HELD || (self.held.len() > 1 && bytes(&self.held) > most) {
             self.held.pop_front();
         }
     }
 
-    fn tip(&self) -> Option<&Version> {
+    fn tip(&self) -> Option<&RecordVersion> {
         self.list.last().map(|step| &self.versions[&step.id][step.version])
     }
 
@@ -262,12 +265,4 @@ impl Replay {
         let head = self.tip().map(|tip| tip.last.clone());
         self.thread.finish(head, reading)
     }
-}
-
-/// What one message is made of is held at once, so that it may not be larger than one line.
-fn check(bytes: u64, most: u64) -> Result<()> {
-    if bytes > most {
-        return Err(Error::invalid(format!("a message has more than {most} bytes")));
-    }
-    Ok(())
 }

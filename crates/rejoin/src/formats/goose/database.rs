@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::formats::database::{self, Database, Row};
-use crate::formats::goose::thread::{GooseThread, Kept, word};
+use crate::formats::goose::thread::{GooseMessage, GooseThread, word};
 use crate::formats::lines::deepest;
 use crate::formats::{Detection, Reading, Source, SourceConversation, SourceParent, whole_file};
 
@@ -79,7 +79,7 @@ fn read_session(database: &Database, id: &str, reading: &mut Reading<'_>) -> Res
         let source = row.to_json(&REWRITTEN).to_string();
         database.pass(source.len() as u64, reading)?;
         let metadata = row.text("metadata_json").and_then(|metadata| serde_json::from_str(metadata).ok());
-        let kept = Kept {
+        let kept = GooseMessage {
             // The name that a later version gives to a message without one.
             id: row.word("message_id").unwrap_or_else(|| format!("msg_{id}_{number}")),
             role: row.text("role").unwrap_or_default(),

@@ -5,7 +5,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::error::Result;
-use crate::formats::goose::thread::{GooseThread, Kept};
+use crate::formats::goose::thread::{GooseMessage, GooseThread};
 use crate::formats::lines::Lines;
 use crate::formats::{Reading, Source, SourceConversation};
 use crate::model::{Json, Time};
@@ -13,7 +13,7 @@ use crate::model::{Json, Time};
 /// The first line.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct About {
+struct SessionHeader {
     working_dir: Option<String>,
     description: Option<String>,
     message_count: Option<Json>,
@@ -24,7 +24,7 @@ struct About {
     kind: Option<Json>,
 }
 
-impl About {
+impl SessionHeader {
     fn is_of_a_session(&self) -> bool {
         let is_named =
             self.working_dir.is_some() || self.description.is_some() && self.message_count.is_some();
@@ -34,7 +34,7 @@ impl About {
 
 /// Every other line.
 #[derive(Debug, Deserialize)]
-struct Said<'a> {
+struct LegacyMessage<'a> {
     id: Option<String>,
     role: String,
     created: i64,
@@ -48,8 +48,8 @@ pub(super) fn is_session(source: &Source) -> bool {
         return false;
     }
     let mut lines = source.first_lines().filter(|line| !line.trim().is_empty());
-    let about = lines.next().and_then(|line| serde_json::from_str::<About>(line).ok());
-    let said = lines.next().and_then(|line| serde_json::from_str::<Said<'_>>(line).ok());
+    let about = lines.next().and_then(|line| serde_json::from_str::<SessionHeader>(line).ok());
+    let said = lines.next().and_then(|line| serde_json::from_str::<LegacyMessage<'_>>(line).ok());
     about.is_some_and(|about| about.is_of_a_session())
         && said.is_some_and(|said| said.content.get().starts_with('['))
 }
@@ -57,7 +57,7 @@ pub(super) fn is_session(source: &Source) -> bool {
 pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
     let path = source.path();
     let mut lines = Lines::open(path, reading)?;
-    let mut about: Option<(About, u64, String)> = None;
+    let mut about: Option<(SessionHeader, u64, String)> = None;
     let mut thread: Option<GooseThread> = None;
     while lines.advance(reading)? {
         let (number, text) = (lines.number(), lines.text());
@@ -68,7 +68,7 @@ pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
             }
             continue;
         }
-        let said: Said<'_> = match lines.parse() {
+        let said: LegacyMessage<'_> = match lines.parse() {
             Ok(said) => said,
             Err(why) => {
                 reading.skip(path, number, why)?;
@@ -80,7 +80,7 @@ pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
             Some(thread) => thread,
             none => none.insert(begin(source, about.as_ref(), time, reading)?),
         };
-        let kept = Kept {
+        let kept = GooseMessage {
             id: said.id.unwrap_or_else(|| format!("l{number}")),
             role: &said.role,
             contents: said.content.get(),
@@ -99,7 +99,7 @@ pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
 /// A session begins when something is said in it; only then it is known when.
 fn begin(
     source: &Source,
-    about: Option<&(About, u64, String)>,
+    about: Option<&(SessionHeader, u64, String)>,
     first: Time,
     reading: &mut Reading<'_>,
 ) -> Result<GooseThread> {

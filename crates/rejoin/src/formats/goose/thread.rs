@@ -16,26 +16,26 @@ pub(super) struct GooseThread {
     /// How often an id was given; ids of goose may repeat.
     given: HashMap<String, u64>,
     /// The newest message, until it is known what follows it.
-    waiting: Option<Waiting>,
+    waiting: Option<PendingMessage>,
 }
 
 /// A message of which is not known whether it is a summary.
-struct Waiting {
+struct PendingMessage {
     found: SourceMessage,
-    sight: Sight,
+    sight: Visibility,
     /// True when the model does not see the message before.
     follows_hidden: bool,
 }
 
 /// Who sees a message.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Sight {
+struct Visibility {
     model: bool,
     person: bool,
 }
 
 /// A message as goose keeps it.
-pub(super) struct Kept<'a> {
+pub(super) struct GooseMessage<'a> {
     pub(super) id: String,
     pub(super) role: &'a str,
     pub(super) contents: &'a str,
@@ -53,9 +53,13 @@ impl GooseThread {
     }
 
     /// Takes a message. The answer is why it could not be read.
-    pub(super) fn take(&mut self, kept: Kept<'_>, reading: &mut Reading<'_>) -> Result<Option<&'static str>> {
+    pub(super) fn take(
+        &mut self,
+        kept: GooseMessage<'_>,
+        reading: &mut Reading<'_>,
+    ) -> Result<Option<&'static str>> {
         let Some(blocks) = blocks(kept.contents) else { return Ok(Some("its contents are no list")) };
-        let sight = Sight::of(kept.metadata.as_ref());
+        let sight = Visibility::of(kept.metadata.as_ref());
         let mut message = Message::new(role_of(kept.role, &blocks), blocks);
         message.created_at = kept.time;
         let is_reply = message.role == Role::Assistant;
@@ -66,7 +70,7 @@ impl GooseThread {
             message.extra.set(INJECTED, Json::of(&true).expect("a boolean is JSON"));
         }
         let id = self.name(kept.id);
-        if let Some(metadata) = kept.metadata.filter(|_| sight != Sight::ALL) {
+        if let Some(metadata) = kept.metadata.filter(|_| sight != Visibility::ALL) {
             let source = json!({ "message_id": id, "metadata": metadata }).to_string();
             self.thread.aside(kept.line, source, reading)?;
         }
@@ -77,7 +81,7 @@ impl GooseThread {
         if let Some(before) = before {
             before.give(Some((sight, found.message.role)), &mut self.thread, reading)?;
         }
-        self.waiting = Some(Waiting { found, sight, follows_hidden });
+        self.waiting = Some(PendingMessage { found, sight, follows_hidden });
         Ok(None)
     }
 
@@ -94,7 +98,7 @@ impl GooseThread {
     }
 }
 
-impl Sight {
+impl Visibility {
     const ALL: Self = Self { model: true, person: true };
 
     fn of(metadata: Option<&Value>) -> Self {
@@ -106,13 +110,13 @@ impl Sight {
     }
 }
 
-impl Waiting {
+impl PendingMessage {
     /// Hands over the message. A prompt that the person does not see, after what the model does not see, is a summary if
     /// a reply follows that the person does not see either. A prompt that was only put away looks the same, but no such
     /// reply follows it.
     fn give(
         mut self,
-        next: Option<(Sight, Role)>,
+        next: Option<(Visibility, Role)>,
         thread: &mut ThreadBuilder,
         reading: &mut Reading<'_>,
     ) -> Result<()> {

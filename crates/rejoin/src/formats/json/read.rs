@@ -27,11 +27,12 @@ const AROUND: usize = 8;
 pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
     let path = source.path();
     let file = File::open(path).map_err(|cause| unreadable(path, cause))?;
-    let gauge = Rc::new(Gauge::default());
+    let gauge = Rc::new(ByteCount::default());
     let limits = reading.limits();
-    let gauged = Gauged { file, gauge: Rc::clone(&gauge), item: limits.line_bytes, all: limits.file_bytes };
+    let gauged =
+        LimitedFile { file, gauge: Rc::clone(&gauge), item: limits.line_bytes, all: limits.file_bytes };
     let family = SubagentGroup::default();
-    let mut desk = Desk { reading, path, gauge, outcome: Ok(()), number: 0, family };
+    let mut desk = PieceSink { reading, path, gauge, outcome: Ok(()), number: 0, family };
     let mut json = serde_json::Deserializer::from_reader(BufReader::with_capacity(1 << 16, gauged));
     let read = Document(&mut desk).deserialize(&mut json).and_then(|()| json.end());
     // What stopped the reading says more than what the parser made of it.
@@ -43,21 +44,21 @@ pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
 
 /// How much was read, and how much of it since the last item.
 #[derive(Default)]
-struct Gauge {
+struct ByteCount {
     all: Cell<u64>,
     item: Cell<u64>,
     told: Cell<u64>,
 }
 
 /// A file that ends in an error when it, or one item in it, is too large.
-struct Gauged {
+struct LimitedFile {
     file: File,
-    gauge: Rc<Gauge>,
+    gauge: Rc<ByteCount>,
     item: u64,
     all: u64,
 }
 
-impl Read for Gauged {
+impl Read for LimitedFile {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.file.read(buffer)?;
         let (all, item) = (self.gauge.all.get() + read as u64, self.gauge.item.get() + read as u64);
@@ -75,10 +76,10 @@ impl Read for Gauged {
 }
 
 /// Where pieces are handed over.
-struct Desk<'r, 'a> {
+struct PieceSink<'r, 'a> {
     reading: &'r mut Reading<'a>,
     path: &'r Path,
-    gauge: Rc<Gauge>,
+    gauge: Rc<ByteCount>,
     /// Why nothing more is taken; the parser cannot carry it.
     outcome: Result<()>,
     /// How many messages there were.
@@ -86,7 +87,7 @@ struct Desk<'r, 'a> {
     family: SubagentGroup,
 }
 
-impl Desk<'_, '_> {
+impl PieceSink<'_, '_> {
     fn give<E: de::Error>(&mut self, piece: Piece) -> std::result::Result<(), E> {
         let given = self.reading.give(piece);
         self.settle(given)
@@ -120,10 +121,10 @@ macro_rules! read_by_visiting {
     };
 }
 
-struct Document<'d, 'r, 'a>(&'d mut Desk<'r, 'a>);
-struct Conversations<'d, 'r, 'a>(&'d mut Desk<'r, 'a>);
-struct OneConversation<'d, 'r, 'a>(&'d mut Desk<'r, 'a>);
-struct Messages<'d, 'r, 'a>(&'d mut Desk<'r, 'a>, String);
+struct Document<'d, 'r, 'a>(&'d mut PieceSink<'r, 'a>);
+struct Conversations<'d, 'r, 'a>(&'d mut PieceSink<'r, 'a>);
+struct OneConversation<'d, 'r, 'a>(&'d mut PieceSink<'r, 'a>);
+struct Messages<'d, 'r, 'a>(&'d mut PieceSink<'r, 'a>, String);
 
 read_by_visiting!(Document, deserialize_map);
 read_by_visiting!(Conversations, deserialize_seq);
@@ -257,7 +258,7 @@ impl<'de> Visitor<'de> for Messages<'_, '_, '_> {
 }
 
 fn take<E: de::Error>(
-    desk: &mut Desk<'_, '_>,
+    desk: &mut PieceSink<'_, '_>,
     conversation: &str,
     row: MessageRow,
 ) -> std::result::Result<(), E> {

@@ -20,7 +20,7 @@ mod threads;
 
 use crate::error::Result;
 use crate::formats::database::{self, Database};
-use crate::formats::llm::responses::Earlier;
+use crate::formats::llm::responses::ResponseIds;
 use crate::formats::{Detection, Format, Reading, Source};
 
 /// Logs of llm.
@@ -65,7 +65,7 @@ fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
     Database::read(source, reading, |database, reading| {
         let has_threads = has_all(database, &THREADS)?;
         let has_responses = !has_threads || has_all(database, &RESPONSES)?;
-        let mut earlier = Earlier::new();
+        let mut earlier = ResponseIds::new();
         if has_responses {
             RESPONSES.iter().try_for_each(|(table, columns)| database.need(table, columns))?;
             earlier = responses::list(database)?;

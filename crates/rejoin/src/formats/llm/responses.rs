@@ -13,11 +13,11 @@ use crate::formats::{Aside, Piece, Reading, SourceConversation, SourceMessage};
 use crate::model::{Block, Fields, Json, Message, Role, Thinking, Time, ToolCall, ToolResult};
 
 /// The responses of each conversation, by their ids.
-pub(super) type Earlier = BTreeMap<String, Vec<String>>;
+pub(super) type ResponseIds = BTreeMap<String, Vec<String>>;
 
 /// Lists the responses. A row that belongs to no conversation is one by itself.
-pub(super) fn list(database: &Database) -> Result<Earlier> {
-    let mut all = Earlier::new();
+pub(super) fn list(database: &Database) -> Result<ResponseIds> {
+    let mut all = ResponseIds::new();
     let sql = "SELECT coalesce(conversation_id, id) AS conversation, id FROM responses ORDER BY id";
     let mut held = database.id_budget();
     database.each(sql, &[], &mut |row| {
@@ -48,8 +48,8 @@ pub(super) fn keep(
 }
 
 /// Reads these conversations.
-pub(super) fn read(database: &Database, all: &Earlier, reading: &mut Reading<'_>) -> Result<()> {
-    let tables = Tables::of(database)?;
+pub(super) fn read(database: &Database, all: &ResponseIds, reading: &mut Reading<'_>) -> Result<()> {
+    let tables = ResponseTables::of(database)?;
     all.iter().try_for_each(|(id, rows)| ResponsesThread::read(database, &tables, id, rows, reading))
 }
 
@@ -58,7 +58,7 @@ fn response(database: &Database, id: &str) -> Result<Option<Row>> {
 }
 
 /// Which tables there are beside the responses, and where the rows of a response are in those without an index.
-struct Tables {
+struct ResponseTables {
     calls: HashMap<String, Vec<i64>>,
     results: HashMap<String, Vec<i64>>,
     has_attachments: bool,
@@ -66,7 +66,7 @@ struct Tables {
     system_fragments: Option<&'static str>,
 }
 
-impl Tables {
+impl ResponseTables {
     fn of(database: &Database) -> Result<Self> {
         let numbers = |table: &str, columns: &[&str]| -> Result<HashMap<String, Vec<i64>>> {
             let mut numbers: HashMap<String, Vec<i64>> = HashMap::new();
@@ -98,7 +98,7 @@ impl Tables {
 /// One conversation while it is read.
 struct ResponsesThread<'a> {
     database: &'a Database,
-    tables: &'a Tables,
+    tables: &'a ResponseTables,
     thread: ThreadBuilder,
     /// The instructions that hold, which are in every row or only in the first.
     system: String,
@@ -107,7 +107,7 @@ struct ResponsesThread<'a> {
 impl<'a> ResponsesThread<'a> {
     fn read(
         database: &'a Database,
-        tables: &'a Tables,
+        tables: &'a ResponseTables,
         id: &str,
         rows: &[String],
         reading: &mut Reading<'_>,

@@ -5,14 +5,14 @@ use std::collections::{HashMap, HashSet};
 use crate::error::Result;
 use crate::formats::database::{Database, Row};
 use crate::formats::llm::message;
-use crate::formats::llm::responses::{self, Earlier};
+use crate::formats::llm::responses::{self, ResponseIds};
 use crate::formats::thread_builder::ThreadBuilder;
 use crate::formats::{Piece, Reading, SourceConversation, SourceMessage};
 use crate::model::Time;
 
 /// Reads every thread, and takes what it was before from the earlier conversations.
-pub(super) fn read(database: &Database, earlier: &mut Earlier, reading: &mut Reading<'_>) -> Result<()> {
-    let calls = Calls::of(database)?;
+pub(super) fn read(database: &Database, earlier: &mut ResponseIds, reading: &mut Reading<'_>) -> Result<()> {
+    let calls = FirstCalls::of(database)?;
     for id in database.names("SELECT id FROM threads ORDER BY id", &[])? {
         read_thread(database, &calls, &id, reading)?;
         responses::keep(database, &id, &earlier.remove(&id).unwrap_or_default(), reading)?;
@@ -27,12 +27,12 @@ pub(super) fn read(database: &Database, earlier: &mut Earlier, reading: &mut Rea
 }
 
 /// Which call a message was first part of. Messages are shared, so they cannot say it themselves.
-struct Calls {
+struct FirstCalls {
     ids: Vec<String>,
     first: HashMap<String, usize>,
 }
 
-impl Calls {
+impl FirstCalls {
     /// Ids of calls grow with time, so that a message has the same first call whenever it is read.
     fn of(database: &Database) -> Result<Self> {
         let ids = database.names("SELECT id FROM turns ORDER BY id", &[])?;
@@ -69,7 +69,7 @@ fn path(database: &Database, tip: Option<String>, is_known: impl Fn(&str) -> boo
     Ok(path)
 }
 
-fn read_thread(database: &Database, calls: &Calls, id: &str, reading: &mut Reading<'_>) -> Result<()> {
+fn read_thread(database: &Database, calls: &FirstCalls, id: &str, reading: &mut Reading<'_>) -> Result<()> {
     let Some(row) = database.one("SELECT * FROM threads WHERE id = ?1", &[id.into()])? else { return Ok(()) };
     let sql = "SELECT id, tip_message_hash, model, datetime_utc FROM turns WHERE thread_id = ?1 ORDER BY id";
     let mut turns: Vec<(String, Option<String>)> = Vec::new();
@@ -100,7 +100,7 @@ fn read_thread(database: &Database, calls: &Calls, id: &str, reading: &mut Readi
 /// One thread while it is read.
 struct TurnsThread<'a> {
     database: &'a Database,
-    calls: &'a Calls,
+    calls: &'a FirstCalls,
     thread: ThreadBuilder,
     began: Time,
     given: HashSet<String>,

@@ -6,8 +6,8 @@ use serde_json::{Map, Value, json};
 
 use crate::error::Result;
 use crate::formats::database::{self, Database, Row};
-use crate::formats::opencode::session::Session;
-use crate::formats::opencode::thread::{OpenCodeThread, Runs};
+use crate::formats::opencode::session::OpenCodeSession;
+use crate::formats::opencode::thread::{OpenCodeThread, RunCallers};
 use crate::formats::subagent_group::SubagentGroup;
 use crate::formats::{Detection, Reading, Source, SourceConversation};
 
@@ -41,7 +41,7 @@ pub(super) fn detect(source: &Source) -> Detection {
 pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
     Database::read(source, reading, |database, reading| {
         TABLES.iter().try_for_each(|(table, columns)| database.need(table, columns))?;
-        let mut runs = Runs::new();
+        let mut runs = RunCallers::new();
         let mut family = SubagentGroup::default();
         for id in order(database)? {
             if let Some(conversation) = read_session(database, &id, &mut runs, reading)? {
@@ -86,13 +86,13 @@ fn order(database: &Database) -> Result<Vec<String>> {
 fn read_session(
     database: &Database,
     id: &str,
-    runs: &mut Runs,
+    runs: &mut RunCallers,
     reading: &mut Reading<'_>,
 ) -> Result<Option<SourceConversation>> {
     let Some(row) = database.one("SELECT * FROM session WHERE id = ?1", &[id.into()])? else {
         return Ok(None);
     };
-    let mut thread = OpenCodeThread::begin(&Session::of(&row), runs, reading)?;
+    let mut thread = OpenCodeThread::begin(&OpenCodeSession::of(&row), runs, reading)?;
     let sql = "SELECT id FROM message WHERE session_id = ?1 ORDER BY time_created, id";
     for message in database.names(sql, &[id.into()])? {
         let Some(row) = database.one("SELECT * FROM message WHERE id = ?1", &[message.as_str().into()])?

@@ -9,8 +9,8 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use crate::error::{Error, Result};
-use crate::formats::opencode::session::Session;
-use crate::formats::opencode::thread::{OpenCodeThread, Runs};
+use crate::formats::opencode::session::OpenCodeSession;
+use crate::formats::opencode::thread::{OpenCodeThread, RunCallers};
 use crate::formats::{Piece, Reading, Source, whole_file};
 
 /// What of a session changes with every message.
@@ -24,7 +24,7 @@ struct Export<'a> {
 }
 
 #[derive(Deserialize)]
-struct Said {
+struct ExportedMessage {
     info: Map<String, Value>,
     #[serde(default)]
     parts: Vec<Map<String, Value>>,
@@ -45,12 +45,12 @@ pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
     let bytes = whole_file::bytes(source.path(), reading)?;
     let export: Export<'_> = serde_json::from_slice(&bytes)
         .map_err(|cause| Error::corrupt("it is not an export of opencode").because(cause))?;
-    let mut runs = Runs::new();
-    let session: Session = serde_json::from_value(Value::Object(export.info.clone()))
+    let mut runs = RunCallers::new();
+    let session: OpenCodeSession = serde_json::from_value(Value::Object(export.info.clone()))
         .map_err(|cause| Error::corrupt("it is not an export of opencode").because(cause))?;
     let mut thread = OpenCodeThread::begin(&session, &runs, reading)?;
     for (place, said) in export.messages.iter().enumerate() {
-        match serde_json::from_str::<Said>(said.get()) {
+        match serde_json::from_str::<ExportedMessage>(said.get()) {
             Ok(said) => thread.take(said.info, said.parts, &mut runs, reading).map(drop)?,
             Err(why) => reading.skip(source.path(), 0, format!("message {}: {why}", place + 1))?,
         }
@@ -64,7 +64,7 @@ pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
 }
 
 /// The first field of an object, if it describes a session.
-struct First<'a>(&'a Cell<Option<Session>>);
+struct First<'a>(&'a Cell<Option<OpenCodeSession>>);
 
 impl<'de> DeserializeSeed<'de> for First<'_> {
     type Value = ();

@@ -9,7 +9,7 @@ use crate::model::{Block, Fields, Json, Media, Other, Text, Thinking, ToolCall, 
 const STANDING: [&str; 5] = ["type", "id", "sessionID", "messageID", "time"];
 
 /// What one part becomes.
-pub(super) enum Part {
+pub(super) enum ParsedPart {
     /// A block of the message.
     Block(Block),
     /// A call, with what came back, if it did.
@@ -20,7 +20,7 @@ pub(super) enum Part {
     Mark,
 }
 
-impl Part {
+impl ParsedPart {
     pub(super) fn of(fields: &Map<String, Value>) -> Self {
         let word = |name: &str| fields.get(name).and_then(Value::as_str);
         let known = match word("type") {
@@ -71,7 +71,7 @@ fn media(fields: &Map<String, Value>) -> Option<Media> {
     Some(Media { kind, mime_type: mime.to_owned(), data: inline.map(str::to_owned), uri, extra })
 }
 
-fn tool(fields: &Map<String, Value>) -> Option<Part> {
+fn tool(fields: &Map<String, Value>) -> Option<ParsedPart> {
     let word = |name: &str| fields.get(name).and_then(Value::as_str).map(str::to_owned);
     let (id, name) = (word("callID")?, word("tool")?);
     let state = fields.get("state")?.as_object()?;
@@ -88,7 +88,7 @@ fn tool(fields: &Map<String, Value>) -> Option<Part> {
         is_error,
         extra: Fields::new(),
     });
-    Some(Part::Tool(ToolCall { id, name, input, extra: Fields::new() }, result))
+    Some(ParsedPart::Tool(ToolCall { id, name, input, extra: Fields::new() }, result))
 }
 
 /// What a tool answered: its text, or its text and files.

@@ -10,7 +10,7 @@ use crate::model::{Status, Time};
 /// What is known of a session.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Session {
+pub(super) struct OpenCodeSession {
     pub(super) id: String,
     #[serde(rename = "parentID")]
     pub(super) parent: Option<String>,
@@ -47,7 +47,7 @@ pub(super) struct Revert {
     pub(super) part: Option<String>,
 }
 
-impl Session {
+impl OpenCodeSession {
     pub(super) fn of(row: &Row) -> Self {
         let archived = row.integer("time_archived").map(Value::from);
         Self {

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use serde_json::{Map, Value, json};
 
 use crate::error::Result;
-use crate::formats::opencode::parts::{self, Part};
-use crate::formats::opencode::session::{Revert, Session};
+use crate::formats::opencode::parts::{self, ParsedPart};
+use crate::formats::opencode::session::{OpenCodeSession, Revert};
 use crate::formats::thread_builder::ThreadBuilder;
 use crate::formats::{
     INJECTED, KEPT_AFTER, Reading, SourceConversation, SourceKept, SourceMessage, in_progress,
@@ -14,7 +14,7 @@ use crate::formats::{
 use crate::model::{Block, Fields, Json, Message, Other, Role, Summary, Time, ToolResult, Usage};
 
 /// The messages that started sessions, by the session.
-pub(super) type Runs = HashMap<String, String>;
+pub(super) type RunCallers = HashMap<String, String>;
 
 /// One session while it is read.
 pub(super) struct OpenCodeThread {
@@ -30,7 +30,7 @@ pub(super) struct OpenCodeThread {
 
 /// What a request to the model answered, and what its tools did.
 #[derive(Default)]
-struct Step {
+struct ModelStep {
     blocks: Vec<Block>,
     results: Vec<ToolResult>,
     /// The sessions that its tools started.
@@ -39,22 +39,22 @@ struct Step {
 }
 
 /// What is the same for every message that one of the program's becomes.
-struct Envelope<'a> {
+struct MessageOrigin<'a> {
     id: String,
     time: Option<Time>,
     info: &'a Map<String, Value>,
     source: String,
-    progress: Progress,
+    progress: Completion,
 }
 
 /// Whether more of a message may come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Progress {
+enum Completion {
     Open,
     Complete,
 }
 
-impl Progress {
+impl Completion {
     /// The program writes a message first and its parts one by one, and when a reply was complete at its end.
     fn of(info: &Map<String, Value>, parts: &[Map<String, Value>]) -> Self {
         let is_reply = info.get("role").and_then(Value::as_str) == Some("assistant");
@@ -72,7 +72,11 @@ impl Progress {
 
 impl OpenCodeThread {
     /// Begins a session, and tells of it.
-    pub(super) fn begin(session: &Session, runs: &Runs, reading: &mut Reading<'_>) -> Result<Self> {
+    pub(super) fn begin(
+        session: &OpenCodeSession,
+        runs: &RunCallers,
+        reading: &mut Reading<'_>,
+    ) -> Result<Self> {
         let conversation = session.conversation(runs.get(&session.id).cloned());
         let thread = ThreadBuilder::announced(conversation, reading)?;
         let revert = session.revert.clone();
@@ -84,7 +88,7 @@ impl OpenCodeThread {
         &mut self,
         mut info: Map<String, Value>,
         mut parts: Vec<Map<String, Value>>,
-        runs: &mut Runs,
+        runs: &mut RunCallers,
         reading: &mut Reading<'_>,
     ) -> Result<u64> {
         let Some(id) = info.get("id").and_then(Value::as_str).map(str::to_owned) else { return Ok(0) };
@@ -93,7 +97,8 @@ impl OpenCodeThread {
         let source = json!({ "info": info, "parts": parts }).to_string();
         let bytes = source.len() as u64;
         let time = time_of(info.get("time").map(|time| &time["created"]));
-        let envelope = Envelope { id, time, info: &info, source, progress: Progress::of(&info, &parts) };
+        let envelope =
+            MessageOrigin { id, time, info: &info, source, progress: Completion::of(&info, &parts) };
         match info.get("role").and_then(Value::as_str) {
             Some("assistant") if is_summary(&info) => self.take_summary(envelope, &parts, reading)?,
             Some("assistant") => self.take_reply(envelope, &parts, runs, reading)?,
@@ -126,7 +131,7 @@ impl OpenCodeThread {
 
     fn take_user(
         &mut self,
-        envelope: Envelope<'_>,
+        envelope: MessageOrigin<'_>,
         parts: &[Map<String, Value>],
         reading: &mut Reading<'_>,
     ) -> Result<()> {
@@ -135,7 +140,7 @@ impl OpenCodeThread {
             let stays = part.get("tail_start_id").and_then(Value::as_str).map(str::to_owned);
             self.asked = Some((self.ids.len(), stays));
         }
-        let blocks: Vec<Block> = parts.iter().flat_map(|part| blocks_of(Part::of(part))).collect();
+        let blocks: Vec<Block> = parts.iter().flat_map(|part| blocks_of(ParsedPart::of(part))).collect();
         let is_added = !blocks.is_empty() && blocks.iter().all(parts::is_added);
         let mut message = Message::new(Role::User, blocks);
         if is_added {
@@ -149,33 +154,33 @@ impl OpenCodeThread {
     /// A reply is cut where the model was asked again, so that results stand before what follows from them.
     fn take_reply(
         &mut self,
-        envelope: Envelope<'_>,
+        envelope: MessageOrigin<'_>,
         parts: &[Map<String, Value>],
-        runs: &mut Runs,
+        runs: &mut RunCallers,
         reading: &mut Reading<'_>,
     ) -> Result<()> {
         let has_steps = parts.iter().any(|part| part.get("type") == Some(&json!("step-start")));
-        let mut steps = vec![Step::default()];
+        let mut steps = vec![ModelStep::default()];
         for fields in parts {
-            let part = Part::of(fields);
+            let part = ParsedPart::of(fields);
             let begins = match &part {
-                Part::Step => true,
-                Part::Block(Block::Text(_) | Block::Thinking(_)) => !has_steps,
-                Part::Block(_) | Part::Tool(..) | Part::Mark => false,
+                ParsedPart::Step => true,
+                ParsedPart::Block(Block::Text(_) | Block::Thinking(_)) => !has_steps,
+                ParsedPart::Block(_) | ParsedPart::Tool(..) | ParsedPart::Mark => false,
             };
             if begins && steps.last().is_some_and(|step| step.has_call) {
-                steps.push(Step::default());
+                steps.push(ModelStep::default());
             }
             let step = steps.last_mut().expect("there is a first step");
             match part {
-                Part::Tool(call, result) => {
+                ParsedPart::Tool(call, result) => {
                     step.has_call = true;
                     step.started.extend(parts::started(fields).map(str::to_owned));
                     step.blocks.push(Block::ToolCall(call));
                     step.results.extend(result);
                 }
-                Part::Block(block) => step.blocks.push(block),
-                Part::Step | Part::Mark => {}
+                ParsedPart::Block(block) => step.blocks.push(block),
+                ParsedPart::Step | ParsedPart::Mark => {}
             }
         }
         let last = steps.len() - 1;
@@ -204,12 +209,12 @@ impl OpenCodeThread {
 
     fn take_summary(
         &mut self,
-        envelope: Envelope<'_>,
+        envelope: MessageOrigin<'_>,
         parts: &[Map<String, Value>],
         reading: &mut Reading<'_>,
     ) -> Result<()> {
         let (mut texts, mut blocks) = (Vec::new(), Vec::new());
-        for block in parts.iter().flat_map(|part| blocks_of(Part::of(part))) {
+        for block in parts.iter().flat_map(|part| blocks_of(ParsedPart::of(part))) {
             match block {
                 Block::Text(text) => texts.push(text.text),
                 other => blocks.push(other),
@@ -260,13 +265,13 @@ impl OpenCodeThread {
     }
 }
 
-fn blocks_of(part: Part) -> Vec<Block> {
+fn blocks_of(part: ParsedPart) -> Vec<Block> {
     match part {
-        Part::Block(block) => vec![block],
-        Part::Tool(call, result) => {
+        ParsedPart::Block(block) => vec![block],
+        ParsedPart::Tool(call, result) => {
             std::iter::once(Block::ToolCall(call)).chain(result.map(Block::ToolResult)).collect()
         }
-        Part::Step | Part::Mark => Vec::new(),
+        ParsedPart::Step | ParsedPart::Mark => Vec::new(),
     }
 }
 

@@ -9,7 +9,7 @@ use crate::model::Time;
 /// A line. What is not here is kept with the text of the line.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(super) struct Line<'a> {
+pub(super) struct QwenLine<'a> {
     #[serde(rename = "type")]
     pub(super) kind: Option<String>,
     pub(super) uuid: Option<String>,
@@ -22,7 +22,7 @@ pub(super) struct Line<'a> {
     pub(super) cwd: Option<String>,
     pub(super) model: Option<String>,
     #[serde(borrow)]
-    pub(super) message: Option<Said<'a>>,
+    pub(super) message: Option<ApiContent<'a>>,
     #[serde(borrow)]
     pub(super) usage_metadata: Option<&'a RawValue>,
 }
@@ -30,12 +30,12 @@ pub(super) struct Line<'a> {
 /// What the API sent or was sent.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Said<'a> {
+pub(super) struct ApiContent<'a> {
     #[serde(borrow)]
     pub(super) parts: Option<&'a RawValue>,
 }
 
-pub(super) fn parse(text: &str) -> serde_json::Result<Line<'_>> {
+pub(super) fn parse(text: &str) -> serde_json::Result<QwenLine<'_>> {
     serde_json::from_str(text)
 }
 
@@ -46,7 +46,7 @@ pub(super) fn begins(text: &str) -> bool {
         && begun.value("message").is_some_and(|said| PartialObject::of(said).has(&["parts"]))
 }
 
-impl Line<'_> {
+impl QwenLine<'_> {
     /// True when somebody said something on it.
     pub(super) fn says_something(&self) -> bool {
         self.message.is_some() && matches!(self.kind.as_deref(), Some("user" | "assistant" | "tool_result"))

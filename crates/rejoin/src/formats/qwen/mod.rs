@@ -36,7 +36,7 @@ fn detect(source: &Source) -> Detection {
 /// True when the first line on which something is said says it in parts.
 pub(super) fn is_session(source: &Source) -> bool {
     let said =
-        source.first_lines().filter_map(|line| line::parse(line).ok()).find(line::Line::says_something);
+        source.first_lines().filter_map(|line| line::parse(line).ok()).find(line::QwenLine::says_something);
     match said {
         Some(line) => line.is_of_a_session(),
         None => source.cut_line().is_some_and(line::begins),

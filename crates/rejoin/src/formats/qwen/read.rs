@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::formats::gemini::parts::parts;
 use crate::formats::lineage::Lineage;
 use crate::formats::lines::Lines;
-use crate::formats::qwen::line::Line;
+use crate::formats::qwen::line::QwenLine;
 use crate::formats::thread_builder::ThreadBuilder;
 use crate::formats::{INJECTED, Reading, Source, SourceConversation, SourceMessage};
 use crate::model::{Block, Json, Message, Role, Time, Usage};
@@ -49,7 +49,13 @@ struct QwenThread<'a> {
 }
 
 impl QwenThread<'_> {
-    fn line(&mut self, mut line: Line<'_>, number: u64, text: &str, reading: &mut Reading<'_>) -> Result<()> {
+    fn line(
+        &mut self,
+        mut line: QwenLine<'_>,
+        number: u64,
+        text: &str,
+        reading: &mut Reading<'_>,
+    ) -> Result<()> {
         self.learn(&line);
         let Some(id) = line.uuid.take() else { return self.thread.aside(number, text, reading) };
         let message = if line.says_something() { said(&line, &id).transpose() } else { None };
@@ -71,7 +77,7 @@ impl QwenThread<'_> {
     }
 
     /// Learns what a line says about the session.
-    fn learn(&mut self, line: &Line<'_>) {
+    fn learn(&mut self, line: &QwenLine<'_>) {
         let conversation = &mut self.thread.conversation;
         if !self.is_begun
             && let Some(time) = line.time()
@@ -94,7 +100,7 @@ impl QwenThread<'_> {
 }
 
 /// What is said on a line.
-fn said(line: &Line<'_>, id: &str) -> Result<Option<Message>> {
+fn said(line: &QwenLine<'_>, id: &str) -> Result<Option<Message>> {
     let Some(said) = &line.message else { return Ok(None) };
     let found = said.parts.ok_or_else(|| Error::invalid("its message has no parts"))?;
     let blocks = parts(found, id);
