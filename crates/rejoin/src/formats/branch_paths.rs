@@ -1,10 +1,10 @@
-//! The paths of a tree, for formats that hold a line of messages: one file for each leaf.
+//! The paths of a tree, for formats whose files hold a linear list of messages: one file per leaf.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::formats::{SourceConversation, SourceMessage, Tree};
 
-/// The path to the head first, then those to the other leaves.
+/// Returns the path to the head first, then the paths to the other leaves.
 pub(super) fn paths<'a>(tree: &'a Tree, conversation: &'a SourceConversation) -> Vec<Vec<&'a SourceMessage>> {
     let messages: Vec<&SourceMessage> = tree.messages_of(&conversation.id).collect();
     let by_id: HashMap<&str, &SourceMessage> =
@@ -30,7 +30,7 @@ pub(super) fn paths<'a>(tree: &'a Tree, conversation: &'a SourceConversation) ->
     std::iter::once(chosen).chain(others.into_iter().map(path_to)).collect()
 }
 
-/// The main conversation of a tree first, then the others.
+/// Returns the main conversation of a tree first, then the others.
 pub(super) fn main_first(tree: &Tree) -> crate::Result<impl Iterator<Item = &SourceConversation>> {
     let main = tree.main()?;
     Ok(std::iter::once(main).chain(tree.conversations.iter().filter(move |other| other.id != main.id)))

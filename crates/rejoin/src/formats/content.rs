@@ -1,6 +1,6 @@
-//! What a line says: a text, or a list of parts, as blocks and back.
+//! The content of a line, a text or a list of parts, as blocks and back.
 //!
-//! Parts are read in the forms that the AI SDK writes and in Rejoin's own. A kind that is not known is kept as it is.
+//! Reads the part forms of the AI SDK and Rejoin's own. Unknown kinds are kept unchanged.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -10,10 +10,10 @@ use serde_json::value::RawValue;
 use crate::formats::raw_object::{RawObject, is_text};
 use crate::model::{Block, Json, Media, MediaKind, Message, Other, Role, Thinking, ToolCall, ToolResult};
 
-/// So many characters of a call or a result are said in words; the whole of it is in the tag.
+/// How many characters of a call or a result are written as text; the tag has all of it.
 const SHOWN: usize = 2_000;
 
-/// A role, by any of the names that programs give it.
+/// Returns the role for any of the names that programs use.
 pub(super) fn role(name: &str) -> Option<Role> {
     Some(match name {
         "user" | "human" => Role::User,
@@ -24,7 +24,7 @@ pub(super) fn role(name: &str) -> Option<Role> {
     })
 }
 
-/// The blocks of a content: a text, a part, or a list of these.
+/// Returns the blocks of a content: a text, a part, or a list of these.
 pub(super) fn blocks(content: &RawValue) -> Vec<Block> {
     match content.get().as_bytes().first() {
         Some(b'[') => {
@@ -65,7 +65,7 @@ fn tool_call(found: &mut RawObject<'_>) -> Option<Block> {
     Some(Block::ToolCall(ToolCall { id, name, input, extra: found.rest() }))
 }
 
-/// An output is wrapped in an object that says what it is; older versions have it bare in `result`.
+/// An output is wrapped in an object with its type; older versions have it bare in `result`.
 fn tool_result(found: &mut RawObject<'_>) -> Option<Block> {
     let call_id = found.text("toolCallId")?;
     let mut is_error = found.raw("isError").is_some_and(|raw| raw.get() == "true");
@@ -82,7 +82,7 @@ fn tool_result(found: &mut RawObject<'_>) -> Option<Block> {
     Some(Block::ToolResult(ToolResult { call_id, output: Json::from_raw(output), is_error, extra }))
 }
 
-/// The SDK's own form; a part without its fields may be in another.
+/// A part in the SDK's form; one without the SDK's fields may be in another form.
 fn media(kind: &str, found: &mut RawObject<'_>) -> Option<Block> {
     let mime_type = found.text("mediaType").or_else(|| found.text("mimeType"));
     let bytes = match &mime_type {
@@ -96,7 +96,7 @@ fn media(kind: &str, found: &mut RawObject<'_>) -> Option<Block> {
     Some(Block::Media(Media { kind, mime_type, data, uri, extra: found.rest() }))
 }
 
-/// What a file of this type is.
+/// Returns the media kind of a MIME type.
 pub(super) fn kind_of(mime_type: &str) -> MediaKind {
     match mime_type.split('/').next() {
         Some("image") => MediaKind::Image,
@@ -106,7 +106,7 @@ pub(super) fn kind_of(mime_type: &str) -> MediaKind {
     }
 }
 
-/// A message in words, for a program that knows nothing else: what was said, and what was done in brackets.
+/// Renders a message as text for a program that knows nothing else, with actions in brackets.
 pub(super) fn spoken(message: &Message) -> String {
     let mut text = String::new();
     for block in &message.blocks {
@@ -133,7 +133,7 @@ pub(super) fn spoken(message: &Message) -> String {
     text
 }
 
-/// The beginning of a long text.
+/// Returns the beginning of a long text.
 fn cut(text: &str) -> String {
     let Some((end, _)) = text.char_indices().nth(SHOWN) else { return text.to_owned() };
     let mut shown = text[..end].to_owned();

@@ -1,7 +1,7 @@
-//! The items of a JSON array, one at a time, within limits: exports are one array of all conversations.
+//! Streams the items of a JSON array within limits: an export is one array of all conversations.
 //!
-//! Only brackets and strings are looked at here, so that an item is found without reading the array into memory.
-//! Whether it is JSON is found out by whoever parses it.
+//! Only brackets and strings are scanned here, so the array is never loaded into memory. The caller's parser
+//! finds out whether an item is valid JSON.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -14,13 +14,13 @@ use crate::formats::lines::{UTF8_MARK, is_utf16, unreadable};
 use crate::formats::zipped::{Counted, ZIP, Zipped};
 use crate::formats::{Piece, ReadLimits, Reading, Source};
 
-/// Read at once.
+/// The size of the read buffer.
 const STEP: usize = 256 * 1024;
 
-/// Takes an item: its text and its number, from 1.
+/// Receives an item: its text and its number, from 1.
 type TakeItem<'t> = dyn FnMut(&str, u64, &mut Reading<'_>) -> Result<()> + 't;
 
-/// Hands over every item of an export: of a file, or of the conversations in a zip, in order.
+/// Passes every item of an export to `take`, in order: from a file, or from the conversations in a zip.
 pub(super) fn each_item(source: &Source, reading: &mut Reading<'_>, take: &mut TakeItem<'_>) -> Result<()> {
     let (path, limits) = (source.path(), reading.limits());
     let failed = |cause| unreadable(path, cause);
@@ -42,13 +42,13 @@ pub(super) fn each_item(source: &Source, reading: &mut Reading<'_>, take: &mut T
     for place in 0..zip.len() {
         let mut items = ArrayItems::new(path, zip.entry(place)?, most);
         items.give(&mut number, &mut progress, reading, take)?;
-        // The limit is for all entries together: several may share the same bytes of the file.
+        // The limit covers all entries together, because several may share the same bytes of the file.
         most -= items.passed;
     }
     Ok(())
 }
 
-/// How much of the file is behind us.
+/// How much of the file was read and reported.
 struct ReadProgress {
     count: Rc<Cell<u64>>,
     told: u64,
@@ -68,10 +68,10 @@ struct ArrayItems<'a, R> {
     input: BufReader<R>,
     /// Bytes of contents so far.
     passed: u64,
-    /// No more than this.
+    /// The limit of `passed`.
     most: u64,
     place: Position,
-    /// The item that is read.
+    /// The current item.
     item: Vec<u8>,
 }
 
@@ -85,12 +85,12 @@ enum Position {
     End,
 }
 
-/// What was found.
+/// The outcome of a step.
 enum NextItem {
     Item,
     /// An item that nests deeper than allowed.
     Deep,
-    /// The contents end inside of the array.
+    /// The contents end inside the array.
     Torn,
     End,
 }
@@ -131,7 +131,7 @@ impl<'a, R: Read> ArrayItems<'a, R> {
         }
     }
 
-    /// Goes on to the next item.
+    /// Advances to the next item.
     fn advance(&mut self, number: u64, limits: ReadLimits) -> Result<NextItem> {
         self.item.clear();
         // White space counts too, so that a file of nothing else has an end.
@@ -169,7 +169,7 @@ impl<'a, R: Read> ArrayItems<'a, R> {
         Ok(found)
     }
 
-    /// Passes over the mark of UTF-8 at the start of a file.
+    /// Skips the byte order mark at the start of a file.
     fn has_mark(&mut self) -> Result<bool> {
         let start = self.input.fill_buf().map_err(|cause| unreadable(self.path, cause))?;
         if is_utf16(start) {
@@ -228,12 +228,12 @@ struct Scan {
     depth: usize,
     deepest: usize,
     is_in_string: bool,
-    /// True when the byte before was a backslash that counts.
+    /// True when the previous byte was an escaping backslash.
     is_escaped: bool,
 }
 
 impl Scan {
-    /// How much of a chunk belongs to the value, and whether it ends there.
+    /// Returns how much of a chunk belongs to the value, and whether the value ends there.
     fn advance(&mut self, chunk: &[u8]) -> (usize, bool) {
         let mut at = 0;
         while at < chunk.len() {
@@ -269,9 +269,9 @@ impl Scan {
     }
 }
 
-/// The names of the fields of the first object in the beginning of a file, as far as the beginning reaches.
+/// Returns the field names of the first object at the start of a file, as far as `head` reaches.
 ///
-/// The object is the file's only value, or the first item of its array.
+/// The object is the file's only value or the first item of its array.
 pub(super) fn first_fields(head: &[u8]) -> Vec<&str> {
     let mut names = Vec::new();
     let start = head.iter().position(|byte| !matches!(byte, b' ' | b'\n' | b'\r' | b'\t' | b'['));
@@ -291,7 +291,7 @@ pub(super) fn first_fields(head: &[u8]) -> Vec<&str> {
     }
 }
 
-/// How long a value is; none when it does not end here.
+/// Returns the length of a value; none if it does not end here.
 fn value_length(bytes: &[u8]) -> Option<usize> {
     let start = bytes.iter().position(|byte| !matches!(byte, b' ' | b'\n' | b'\r' | b'\t'))?;
     if matches!(bytes[start], b'{' | b'[' | b'"') {

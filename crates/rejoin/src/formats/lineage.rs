@@ -1,20 +1,21 @@
-//! Which lines of a tree are messages, and which are not: whatever follows one of the others follows what that follows.
+//! Which lines of a tree are messages and which were skipped: a child of a skipped line becomes a child of
+//! that line's parent.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
 
-/// The lines of a tree, as far as they were read.
+/// The lines of a tree that were read so far.
 #[derive(Debug, Default)]
 pub(super) struct Lineage {
-    /// The names of messages, as hashes, so that one takes a few bytes.
+    /// The ids of messages, as hashes to save memory.
     told: HashSet<u64>,
     hasher: RandomState,
-    /// The lines that were passed over, with the line above each.
+    /// The skipped lines, each with the nearest message above it.
     passed: HashMap<String, Option<String>>,
 }
 
 impl Lineage {
-    /// Learns of a message.
+    /// Adds a message.
     pub(super) fn add(&mut self, message: &str) {
         self.told.insert(self.hasher.hash_one(message));
         if !self.passed.is_empty() {
@@ -26,9 +27,10 @@ impl Lineage {
         self.told.contains(&self.hasher.hash_one(message))
     }
 
-    /// Passes over a line. Under the name of a message it would take the message from the path, and is not counted.
+    /// Skips a line. A line with the id of a message is ignored, because it would take the message off the
+    /// path.
     ///
-    /// What is above it is looked up now and never again, so that lines which follow each other in a circle end.
+    /// The message above is resolved here and never again, so that lines in a cycle terminate.
     pub(super) fn skip(&mut self, line: String, parent: Option<&str>) {
         if self.has_message(&line) {
             return;
@@ -42,7 +44,7 @@ impl Lineage {
         self.passed.contains_key(line)
     }
 
-    /// A line, or the one above it that was not passed over; none when that is a root.
+    /// Returns the line itself, or the nearest message above it if it was skipped; none if that is a root.
     pub(super) fn nearest_message<'s>(&'s self, line: &'s str) -> Option<&'s str> {
         self.passed.get(line).map_or(Some(line), Option::as_deref)
     }

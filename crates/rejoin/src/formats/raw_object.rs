@@ -1,4 +1,4 @@
-//! The fields of a JSON object where they stand in a line, so that only what is needed is copied.
+//! The fields of a JSON object, borrowed from the line, so that only what is needed is copied.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -15,7 +15,7 @@ pub(super) fn is_text(json: &RawValue) -> bool {
     json.get().starts_with('"')
 }
 
-/// What stands where a text, an object or a list of them may stand, read in one go.
+/// A value that may be a text, an object or a list of them, parsed in one pass.
 #[derive(Debug)]
 pub(super) enum RawContent<'a> {
     Text(String),
@@ -77,8 +77,8 @@ impl<'de: 'a, 'a> Deserialize<'de> for RawContent<'a> {
     }
 }
 
-/// The field that long texts stand in. It is read at once, where the others are only found: what is found is looked at
-/// again when it is read.
+/// The field with long texts. It is parsed at once; other fields are only located and would be scanned a
+/// second time.
 const TEXT: &str = "text";
 
 /// The fields of an object, and which of them were taken.
@@ -88,9 +88,9 @@ pub(super) struct RawObject<'a>(Vec<(Cow<'a, str>, Field<'a>, Taken)>);
 /// The value of a field.
 #[derive(Debug)]
 enum Field<'a> {
-    /// Where it stands.
+    /// Its text in the line.
     Raw(&'a RawValue),
-    /// What it says.
+    /// Its parsed value.
     Read(Value),
 }
 
@@ -133,7 +133,7 @@ impl<'a> RawObject<'a> {
         Ok(Self(found))
     }
 
-    /// Takes a field that is not the text of an object.
+    /// Takes a field, unless it is `text`.
     pub(super) fn raw(&mut self, name: &str) -> Option<&'a RawValue> {
         let (_, field, taken) = self.0.iter_mut().find(|(own, ..)| own == name)?;
         let Field::Raw(value) = field else { return None };
@@ -151,27 +151,27 @@ impl<'a> RawObject<'a> {
         }
     }
 
-    /// Takes a field that is of a type.
+    /// Takes a field and parses it as a type.
     pub(super) fn typed<T: Deserialize<'a>>(&mut self, name: &str) -> Option<T> {
         serde_json::from_str(self.raw(name)?.get()).ok()
     }
 
-    /// The name of the first field.
+    /// Returns the name of the first field.
     pub(super) fn first(&self) -> Option<&str> {
         self.0.first().map(|(name, ..)| name.as_ref())
     }
 
-    /// The fields that were not taken.
+    /// Returns the fields that were not taken.
     pub(super) fn rest(&self) -> Fields {
         self.fields(|taken| taken == Taken::No)
     }
 
-    /// Every field, taken or not.
+    /// Returns every field, taken or not.
     pub(super) fn whole(&self) -> Fields {
         self.fields(|_| true)
     }
 
-    /// Every field but the type, taken or not.
+    /// Returns every field except `type`, taken or not.
     pub(super) fn all(&self) -> Fields {
         let mut fields = self.whole();
         fields.remove("type");

@@ -1,12 +1,12 @@
 //! Builds the messages of one conversation while a reader goes through its source.
 //!
-//! A reader knows how its format is read. The rest is the same for every format and is here:
+//! A format knows how its lines are parsed. The rest is the same everywhere:
 //!
-//! - The conversation is announced before its first message; lines that come earlier wait for that. A conversation
-//!   without messages is not announced at all.
-//! - A message follows the one before it, unless the source says otherwise.
-//! - A message that is read in pieces is held until nothing more of it comes, within the limit of one line.
-//! - At the end the conversation is repeated, with everything that was learnt about it and with its head.
+//! - The conversation is announced before its first message. Lines that come earlier wait for that, and a
+//!   conversation without messages is never announced.
+//! - A message follows the previous one unless the source names another parent.
+//! - A message that arrives in pieces is held until it is complete, within the limit of one line.
+//! - At the end the conversation is repeated with everything learned about it and with its head.
 
 use crate::error::Result;
 use crate::formats::byte_budget::ByteBudget;
@@ -14,7 +14,7 @@ use crate::formats::tag::MessageTag;
 use crate::formats::{Aside, Piece, Reading, SourceConversation, SourceMessage};
 use crate::model::{Block, Message};
 
-/// What the limit of a held message is about.
+/// The name of a held message in errors.
 const MESSAGE: &str = "a message";
 
 /// One conversation while its source is read.
@@ -28,13 +28,13 @@ pub(super) struct ThreadBuilder {
     early_bytes: ByteBudget,
     /// The message that the next one follows.
     last: Option<String>,
-    /// A message of which more pieces may come.
+    /// A message that may continue.
     held: Option<SourceMessage>,
     held_bytes: ByteBudget,
 }
 
 impl ThreadBuilder {
-    /// Begins a conversation that is announced with its first message.
+    /// Starts a conversation that is announced with its first message.
     pub(super) const fn new(conversation: SourceConversation) -> Self {
         Self {
             conversation,
@@ -47,7 +47,7 @@ impl ThreadBuilder {
         }
     }
 
-    /// Begins a conversation and announces it, whether it has messages or not.
+    /// Starts a conversation and announces it, even if no message follows.
     pub(super) fn announced(conversation: SourceConversation, reading: &mut Reading<'_>) -> Result<Self> {
         let mut thread = Self::new(conversation);
         thread.announce(reading)?;
@@ -64,7 +64,7 @@ impl ThreadBuilder {
         self.is_announced
     }
 
-    /// Announces the conversation, with the lines that came before. The second time does nothing.
+    /// Announces the conversation, followed by the lines that came before. Does nothing the second time.
     pub(super) fn announce(&mut self, reading: &mut Reading<'_>) -> Result<()> {
         if self.is_announced {
             return Ok(());
@@ -74,12 +74,13 @@ impl ThreadBuilder {
         std::mem::take(&mut self.early).into_iter().try_for_each(|aside| reading.give(Piece::Aside(aside)))
     }
 
-    /// Keeps what is no message until the conversation is announced, for sources that are bounded themselves.
+    /// Keeps something until the conversation is announced, without a limit: for sources that are bounded
+    /// already.
     pub(super) fn keep(&mut self, line: u64, source: impl Into<String>) {
         self.early.push(self.new_aside(line, source));
     }
 
-    /// Keeps a line that is no message.
+    /// Keeps a line that is not a message.
     pub(super) fn aside(
         &mut self,
         line: u64,
@@ -99,14 +100,14 @@ impl ThreadBuilder {
         Aside { conversation: self.conversation.id.clone(), line, source: source.into() }
     }
 
-    /// A message that follows the last one and becomes the last one. It is not handed over yet.
+    /// Creates a message that follows the last one and becomes the last one. [`add`](Self::add) passes it on.
     pub(super) fn next(&mut self, id: impl Into<String>, message: Message) -> SourceMessage {
         let id = id.into();
         let parent = self.last.replace(id.clone());
         self.message(id, parent, message)
     }
 
-    /// A message with a parent that the source names. The last one stays what it is.
+    /// Creates a message with a parent named by the source. Does not change which message is the last one.
     pub(super) fn message(
         &self,
         id: impl Into<String>,
@@ -124,8 +125,8 @@ impl ThreadBuilder {
         }
     }
 
-    /// Like [`next`](Self::next), for a message that Rejoin may have tagged. A tag takes precedence over the message as
-    /// it stands there, `said`, of which a reader makes `plain`.
+    /// Like [`next`](Self::next), for a line that may have a tag. `said` is the text of the line, which was
+    /// parsed as `plain`; the tag takes precedence.
     pub(super) fn next_tagged(
         &mut self,
         tag: Option<MessageTag>,
@@ -143,30 +144,30 @@ impl ThreadBuilder {
         self.last.as_deref()
     }
 
-    /// Lets the next message follow another one than the last.
+    /// Makes the next message follow another one.
     pub(super) fn continue_from(&mut self, message: Option<String>) {
         self.last = message;
     }
 
-    /// Hands over a message, after the announcement of its conversation.
+    /// Passes on a message. Announces the conversation first if necessary.
     pub(super) fn add(&mut self, message: SourceMessage, reading: &mut Reading<'_>) -> Result<()> {
         self.announce(reading)?;
         reading.give(Piece::Message(Box::new(message)))
     }
 
-    /// Holds a message of which more pieces may come.
+    /// Holds a message that may continue.
     pub(super) fn hold(&mut self, message: SourceMessage) {
         self.held_bytes = ByteBudget::of(MESSAGE);
         self.held_bytes.add(&message.source);
         self.held = Some(message);
     }
 
-    /// The message that is held.
+    /// The held message.
     pub(super) const fn held(&mut self) -> Option<&mut SourceMessage> {
         self.held.as_mut()
     }
 
-    /// Adds a piece to the message that is held.
+    /// Adds a piece to the held message.
     pub(super) fn extend_held(
         &mut self,
         blocks: Vec<Block>,
@@ -180,7 +181,7 @@ impl ThreadBuilder {
         self.held_bytes.check(reading.limits())
     }
 
-    /// Takes the message that is held, complete.
+    /// Takes the held message, now complete.
     pub(super) const fn take_held(&mut self) -> Option<SourceMessage> {
         self.held.take()
     }
@@ -194,7 +195,7 @@ impl ThreadBuilder {
         reading.give(Piece::Conversation(Box::new(self.conversation.clone())))
     }
 
-    /// Says that nothing more comes of an announced conversation, nor of one that it started.
+    /// Reports that an announced conversation is complete, with those that it started.
     pub(super) fn complete(&self, reading: &mut Reading<'_>) -> Result<()> {
         if self.is_announced { reading.give(Piece::Complete(self.id().to_owned())) } else { Ok(()) }
     }

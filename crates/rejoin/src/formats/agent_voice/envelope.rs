@@ -1,4 +1,4 @@
-//! The envelope of a sealed record.
+//! The envelope of an encrypted record.
 
 use aws_lc_rs::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use base64::Engine as _;
@@ -12,7 +12,7 @@ use crate::formats::raw_object::RawObject;
 use crate::formats::{Key, encoding};
 use crate::model::Time;
 
-/// The length of what proves that nothing was changed.
+/// The length of the authentication tag.
 const TAG: usize = 16;
 
 #[derive(Serialize)]
@@ -32,7 +32,7 @@ pub(super) fn is_sealed(text: &str) -> bool {
     serde_json::from_str::<RawObject<'_>>(text).is_ok_and(|mut found| found.raw("cipherText").is_some())
 }
 
-/// Opens an envelope.
+/// Decrypts an envelope.
 pub(super) fn open(text: &str, key: &Key) -> Result<String> {
     let mut found: RawObject<'_> =
         serde_json::from_str(text).map_err(|cause| Error::corrupt("read an envelope").because(cause))?;
@@ -68,7 +68,7 @@ pub(super) fn open(text: &str, key: &Key) -> Result<String> {
     String::from_utf8(plain).map_err(|cause| Error::corrupt("read the sealed record as text").because(cause))
 }
 
-/// Seals a record.
+/// Encrypts a record.
 pub(super) fn seal(conversation_id: &str, created_at: Time, record: &str, key: &Key) -> Result<String> {
     let mut nonce = [0; NONCE_LEN];
     getrandom::fill(&mut nonce)
@@ -93,7 +93,7 @@ fn cipher(key: &Key) -> LessSafeKey {
     LessSafeKey::new(UnboundKey::new(&AES_256_GCM, key.as_bytes()).expect("a key has 32 bytes"))
 }
 
-/// The SHA-256 of bytes, in hexadecimal digits.
+/// Returns the SHA-256 of bytes in hexadecimal.
 pub(super) fn hash(bytes: &[u8]) -> String {
     encoding::hex(&Sha256::digest(bytes))
 }

@@ -1,4 +1,4 @@
-//! Reads a record, opened first if it is sealed.
+//! Reads a record, decrypting it first if necessary.
 
 use serde_json::value::RawValue;
 
@@ -57,7 +57,7 @@ fn open(text: &str, source: &Source, reading: &Reading<'_>) -> Result<String> {
     Ok(record)
 }
 
-/// The text of a record without its frames, which are kept one by one.
+/// Returns the text of a record without its frames, which are kept one by one.
 fn without(text: &str, frames: Option<&RawValue>) -> String {
     frames.map_or_else(|| text.to_owned(), |frames| text.replacen(frames.get(), "[]", 1))
 }

@@ -1,4 +1,4 @@
-//! Writes a record for each leaf, sealed if there is a key.
+//! Writes a record per leaf, encrypted if there is a key.
 
 use std::path::PathBuf;
 
@@ -9,10 +9,10 @@ use crate::formats::branch_paths::{main_first, paths};
 use crate::formats::derived_uuid::uuid_of;
 use crate::formats::{Key, SourceConversation, SourceMessage, Tree, Written};
 
-/// Where the program keeps its records, below the storage of a workspace.
+/// Where the program keeps its records, relative to the storage of a workspace.
 const PLACE: &str = "agentvoice/conversations";
 
-/// So many digits of a hash name a file.
+/// How many digits of a hash are in a file name.
 const NAME: usize = 32;
 
 pub(super) fn write(tree: &Tree) -> Result<Vec<Written>> {

@@ -1,4 +1,4 @@
-//! The launches of a history, line by line.
+//! Parses the launches of a history, line by line.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -11,20 +11,20 @@ use crate::formats::thread_builder::ThreadBuilder;
 use crate::formats::{Reading, SourceConversation, SourceMessage, encoding};
 use crate::model::{Block, Fields, Json, Message, Other, Role, Time};
 
-/// How the line of a launch begins; the time follows.
+/// The start of a launch's first line; the time follows.
 pub(super) const START: &str = "# aider chat started at ";
 
 const PROMPT: &str = "####";
 const CONSOLE: &str = ">";
 const FENCE: &str = "```";
 
-/// The program ends what it prints, and what a person says, with a line break.
+/// The Markdown line break with which the program ends its output and the prompts.
 const BREAK: &str = "  ";
 
-/// What the program prints after the command that it was launched with.
+/// The line that the program prints after its command line.
 const VERSION: &str = "> Aider v";
 
-/// Who says a line.
+/// Who wrote a line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Speaker {
     Person,
@@ -32,26 +32,26 @@ enum Speaker {
     Model,
 }
 
-/// Where in a launch a line stands.
+/// The position in the header of a launch.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum LaunchState {
-    /// The command that was launched is printed first.
+    /// The command line is printed first.
     Command,
-    /// An argument of the command has more lines, which have no mark.
+    /// An argument continues on lines without a prefix.
     Argument,
     /// Anything.
     Talk,
 }
 
-/// A message while its lines come.
+/// A message that may continue.
 struct OpenMessage {
     speaker: Speaker,
     line: u64,
-    /// Its lines without marks.
+    /// Its lines without prefixes.
     text: String,
-    /// Its lines as they are.
+    /// Its lines unchanged.
     source: String,
-    /// True inside of code.
+    /// True inside a code fence.
     is_fenced: bool,
 }
 
@@ -59,9 +59,9 @@ struct OpenMessage {
 pub(super) struct Launches {
     path: PathBuf,
     project: Option<String>,
-    /// Where the history is, as it stands in names.
+    /// The directory of the history, for the ids.
     directory: PathBuf,
-    /// How often a conversation of this name came.
+    /// How often each conversation id occurred.
     names: HashMap<String, u64>,
     launch: Launch,
 }
@@ -72,11 +72,11 @@ struct Launch {
     /// Where it begins.
     line: u64,
     open: Option<OpenMessage>,
-    /// What the lines are that come next.
+    /// What comes next.
     next: LaunchState,
-    /// Its messages so far.
+    /// The number of its messages so far.
     count: u64,
-    /// The messages before the first prompt, which gives the conversation its name.
+    /// The messages before the first prompt, which the conversation is named after.
     early: Vec<SourceMessage>,
     early_bytes: usize,
     thread: ThreadBuilder,
@@ -104,8 +104,8 @@ impl Launches {
             return open.go_on(line, line.strip_suffix(BREAK).unwrap_or(line), reading.limits().line_bytes);
         }
         let is_fenced = self.launch.open.as_ref().is_some_and(|open| open.is_fenced);
-        // The program ends every line of a prompt with a line break, and code hardly does: a reply that was cut off in its
-        // code does not swallow what was asked next.
+        // The program ends every line of a prompt with a line break, which code rarely has. So a reply that
+        // was cut off inside a code fence does not swallow the next prompt.
         let may_ask = !is_fenced || line.ends_with(BREAK);
         let (speaker, text) = if let Some(text) = marked(line, PROMPT).filter(|_| may_ask) {
             (Speaker::Person, text)
@@ -115,7 +115,7 @@ impl Launches {
             (Speaker::Model, line)
         };
         match &mut self.launch.open {
-            // An empty line ends what is not a reply.
+            // An empty line ends everything but a reply.
             Some(open) if is_blank && open.speaker != Speaker::Model => self.close(reading),
             Some(open) if open.speaker == speaker => open.go_on(line, text, reading.limits().line_bytes),
             None if is_blank => Ok(()),
@@ -131,7 +131,7 @@ impl Launches {
         self.end(reading)
     }
 
-    /// Tells the message that is open.
+    /// Completes the open message.
     fn close(&mut self, reading: &mut Reading<'_>) -> Result<()> {
         let Some(open) = self.launch.open.take() else { return Ok(()) };
         let is_prompt = open.speaker == Speaker::Person;
@@ -150,7 +150,7 @@ impl Launches {
         Ok(())
     }
 
-    /// The name of the launch, from where it was and its first prompt.
+    /// Returns the id of the launch, derived from its directory and first prompt.
     fn name(&mut self, prompt: &str) -> String {
         let mut hasher = Sha256::new();
         hasher.update(self.directory.as_os_str().as_encoded_bytes());
@@ -187,9 +187,9 @@ impl Launch {
         }
     }
 
-    /// True for a further line of the command that was launched: a prompt may be an argument of it, with several lines.
+    /// True for another line of the command: an argument may be a prompt with several lines.
     ///
-    /// The command ends with a line break. Where something has taken those away, the version ends it.
+    /// The command ends with a line break. If line breaks were stripped, the version line ends it.
     fn is_argument(&mut self, line: &str) -> bool {
         let is_ended = line.ends_with(BREAK);
         let has_prompt = || line.starts_with(CONSOLE) && line.contains("aider") && line.contains(" -");
@@ -205,7 +205,7 @@ impl Launch {
         is_argument
     }
 
-    /// Begins the conversation, now that it has a name.
+    /// Announces the conversation, whose id is known now.
     fn announce(&mut self, name: String, project: Option<String>, reading: &mut Reading<'_>) -> Result<()> {
         let created = format!("{}Z", self.stamp.replace(' ', "T")).parse::<Time>().unwrap_or_default();
         let mut conversation = SourceConversation::new(name, created);
@@ -243,7 +243,7 @@ impl Launch {
     }
 
     fn tell(&mut self, mut message: SourceMessage, reading: &mut Reading<'_>) -> Result<()> {
-        // The first messages were read before the conversation had a name.
+        // The first messages were read before the conversation had an id.
         self.thread.id().clone_into(&mut message.conversation);
         self.thread.add(message, reading)
     }
@@ -267,14 +267,14 @@ impl OpenMessage {
     }
 }
 
-/// The rest of a line that begins with a mark. Two spaces at its end are a line break, and no part of what was said.
+/// Returns a line without its prefix. Two spaces at the end are a line break and not part of the text.
 fn marked<'a>(line: &'a str, mark: &str) -> Option<&'a str> {
     let rest = line.strip_prefix(mark)?;
     let rest = if rest.is_empty() { rest } else { rest.strip_prefix(' ')? };
     Some(rest.strip_suffix(BREAK).unwrap_or(rest))
 }
 
-/// The model, where the program prints it: `Main model: some-model with diff edit format`.
+/// Returns the model from a line such as `Main model: some-model with diff edit format`.
 fn model(line: &str) -> Option<String> {
     let rest = line.strip_prefix("Main model: ").or_else(|| line.strip_prefix("Model: "))?;
     Some(rest.split(" with ").next().unwrap_or(rest).trim().to_owned())

@@ -1,4 +1,4 @@
-//! What a node says, as blocks.
+//! The content of a node, as blocks.
 
 use serde_json::value::RawValue;
 
@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::formats::raw_object::{RawObject, is_text};
 use crate::model::{Block, Fields, Json, Media, MediaKind, Other, Text, Thinking};
 
-/// The blocks of a `content`; none when it says nothing.
+/// Returns the blocks of a `content`; empty if it has none.
 pub(super) fn read(content: &RawValue) -> Vec<Block> {
     let Ok(mut found) = serde_json::from_str::<RawObject<'_>>(content.get()) else {
         return part(content).into_iter().collect();
@@ -29,7 +29,7 @@ pub(super) fn read(content: &RawValue) -> Vec<Block> {
     known.unwrap_or_else(|| vec![other(kind, &found)])
 }
 
-/// A part is a text, or something with a type of its own.
+/// A part is a text, or an object with a type.
 fn part(raw: &RawValue) -> Option<Block> {
     if is_text(raw) {
         let text: String = serde_json::from_str(raw.get()).ok()?;
@@ -57,7 +57,7 @@ fn part(raw: &RawValue) -> Option<Block> {
     text(&mut found).or_else(|| Some(other(kind, &found)))
 }
 
-/// Code, what it printed, a quoted page, a transcript: a text with fields beside it.
+/// Code, its output, a quoted page or a transcript: text with additional fields.
 fn text(found: &mut RawObject<'_>) -> Option<Block> {
     let text = found.text("text").or_else(|| found.text("result"))?;
     Some(Block::Text(Text { text, extra: found.rest() }))
@@ -75,7 +75,7 @@ fn other(kind: String, found: &RawObject<'_>) -> Block {
     Block::Other(Other { kind, fields })
 }
 
-/// What is said to a tool is a call: its first text is the input, as JSON if it is that.
+/// A message to a tool is a call: its first text is the input, parsed as JSON if possible.
 pub(super) fn call(blocks: Vec<Block>, make: impl Fn(Json, Fields) -> Block) -> Result<Vec<Block>> {
     let mut call = None;
     let mut others = Vec::new();
@@ -96,7 +96,7 @@ pub(super) fn call(blocks: Vec<Block>, make: impl Fn(Json, Fields) -> Block) -> 
     Ok(others)
 }
 
-/// What a tool answered: a text, or blocks.
+/// The output of a tool: a text, or blocks.
 pub(super) fn output(blocks: Vec<Block>) -> Result<Json> {
     match blocks.as_slice() {
         [Block::Text(Text { text, .. })] => Json::of(text),

@@ -14,7 +14,7 @@ use crate::formats::topological_order::{TreeNode, parents_first};
 use crate::formats::{INJECTED, Reading, SourceConversation, SourceMessage};
 use crate::model::{Block, Fields, Json, Message, Role, Status, Time, ToolCall, ToolResult};
 
-/// So far above a result its call is looked for.
+/// How many nodes above a result its call is searched.
 const NEAR: usize = 64;
 
 #[derive(Deserialize)]
@@ -61,17 +61,17 @@ struct FinishDetails {
     kind: Option<String>,
 }
 
-/// What is known of a node once it was told.
+/// What is remembered about a node that was read.
 struct ReadNode {
     /// The message that its children follow.
     follows: Option<String>,
-    /// The node above it.
+    /// The parent node.
     above: Option<String>,
     /// The tool that it calls.
     calls: Option<String>,
 }
 
-/// Reads a conversation and hands it over whole.
+/// Reads a complete conversation.
 pub(super) fn read(path: &Path, text: &str, number: u64, reading: &mut Reading<'_>) -> Result<()> {
     let Ok(mut found) = serde_json::from_str::<RawObject<'_>>(text) else {
         return reading.skip(path, number, "it is not a conversation");
@@ -90,14 +90,14 @@ pub(super) fn read(path: &Path, text: &str, number: u64, reading: &mut Reading<'
     }
     let order = parents_first(&nodes(&entries));
     let created = found.raw("create_time").and_then(time).or_else(|| {
-        // The first nodes of a tree stay what they are.
+        // The first nodes of a tree never change.
         order
             .iter()
             .find_map(|place| said(&entries[*place].2).and_then(|said| said.create_time.and_then(time)))
     });
     let conversation = conversation(id, created.unwrap_or_default(), &mut found);
     let mut thread = ChatGptThread { thread: ThreadBuilder::new(conversation), number, told: HashMap::new() };
-    // Its place among the conversations is another one in the next export, so asides have no line.
+    // Asides have no line number: the position of a conversation changes from export to export.
     thread.thread.keep(0, about(&found)?);
     let current = found.text("current_node");
     for place in order {
@@ -134,7 +134,7 @@ fn conversation(id: String, created: Time, found: &mut RawObject<'_>) -> SourceC
     conversation
 }
 
-/// What the export says about a conversation, without its nodes.
+/// Returns the conversation's own fields, without the nodes.
 fn about(found: &RawObject<'_>) -> Result<String> {
     let mut fields = found.all();
     fields.remove("mapping");
@@ -145,7 +145,7 @@ fn said<'a>(entry: &NodeEntry<'a>) -> Option<NodeMessage<'a>> {
     serde_json::from_str(entry.message?.get()).ok()
 }
 
-/// Seconds with a fraction, or the text of a time.
+/// Parses a time: seconds with a fraction, or a text.
 fn time(raw: &RawValue) -> Option<Time> {
     let Ok(seconds) = serde_json::from_str::<f64>(raw.get()) else {
         return serde_json::from_str(raw.get()).ok();
@@ -157,7 +157,7 @@ fn time(raw: &RawValue) -> Option<Time> {
     seconds.is_finite().then(|| Time::from_micros((seconds * 1e6).round() as i64))
 }
 
-/// A conversation while its nodes are told.
+/// A conversation while its nodes are read.
 struct ChatGptThread {
     thread: ThreadBuilder,
     number: u64,
@@ -237,7 +237,7 @@ impl ChatGptThread {
         Ok(message)
     }
 
-    /// The nearest call above: of the same tool, or else of any.
+    /// Returns the nearest call above, preferably of the same tool.
     fn caller(&self, entry: &NodeEntry<'_>, tool: Option<&str>) -> Option<String> {
         let family = |name: &str| name.split('.').next().unwrap_or_default().to_owned();
         let mut any = None;
@@ -255,7 +255,7 @@ impl ChatGptThread {
         any
     }
 
-    /// Tells where the program would go on.
+    /// Completes the conversation with its head.
     fn finish(mut self, current: Option<String>, reading: &mut Reading<'_>) -> Result<()> {
         let head = current.and_then(|current| self.told.remove(&current)).and_then(|told| told.follows);
         self.thread.finish(head, reading)?;

@@ -1,4 +1,4 @@
-//! RawContent of the Messages API, as blocks and back.
+//! Content of the Messages API, as blocks and back.
 
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::formats::raw_object::{RawContent, RawObject, is_text};
 use crate::model::{Block, Json, Media, MediaKind, Other, Text, Thinking, ToolCall, ToolResult};
 
-/// The blocks of a `content`, which is a text or a list of objects.
+/// Returns the blocks of a `content`, which is a text or a list of objects.
 pub(super) fn read(content: RawContent<'_>) -> Result<Vec<Block>> {
     let blocks = match content {
         RawContent::Text(text) => Some(vec![Block::text(text)]),
@@ -61,7 +61,7 @@ fn tool_result(found: &mut RawObject<'_>) -> Option<Block> {
     Some(Block::ToolResult(ToolResult { call_id, output, is_error, extra: found.rest() }))
 }
 
-/// What a tool answered: a list becomes blocks of ours, so that every provider can be sent it.
+/// The output of a tool: a list becomes Rejoin's blocks, so that it can be sent to any provider.
 fn output(content: &RawValue) -> Json {
     if is_text(content) {
         return Json::from_raw(content);
@@ -71,7 +71,7 @@ fn output(content: &RawValue) -> Json {
     blocks.unwrap_or_else(|| Json::from_raw(content))
 }
 
-/// A picture or a document whose bytes, or their address, stand in `source`.
+/// An image or a document with its data or URL in `source`.
 fn media(found: &mut RawObject<'_>, kind: MediaKind) -> Option<Block> {
     let mut source: RawObject<'_> = serde_json::from_str(found.raw("source")?.get()).ok()?;
     let (data, uri, mime_type) = match source.text("type")?.as_str() {
@@ -83,16 +83,16 @@ fn media(found: &mut RawObject<'_>, kind: MediaKind) -> Option<Block> {
     source.rest().is_empty().then_some(Block::Media(media))
 }
 
-/// Whose block it is. The API refuses fields that it does not know.
+/// Where a block comes from. The API rejects fields that it does not know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BlockOwner {
-    /// The API's own, so that it goes back with every field it came with.
+    /// The API itself, so it is sent back with all of its fields.
     Own,
-    /// Another's, of which only what every API has is written.
+    /// Elsewhere, so only fields that every API has are written.
     Foreign,
 }
 
-/// A block as the API takes it; none for what it does not take.
+/// Returns a block as the API accepts it; none if it does not.
 pub(super) fn write(block: &Block, whose: BlockOwner) -> Option<Value> {
     let (mut fields, extra) = match block {
         Block::Text(block) => (json!({"type": "text", "text": block.text}), &block.extra),
@@ -105,7 +105,8 @@ pub(super) fn write(block: &Block, whose: BlockOwner) -> Option<Value> {
             (json!({"type": "tool_use", "id": block.id, "name": block.name, "input": input}), &block.extra)
         }
         Block::ToolResult(block) => {
-            let mut fields = json!({"type": "tool_result", "tool_use_id": block.call_id, "content": content(&block.output, whose)});
+            let content = content(&block.output, whose);
+            let mut fields = json!({"type": "tool_result", "tool_use_id": block.call_id, "content": content});
             if block.is_error {
                 fields["is_error"] = json!(true);
             }
@@ -129,7 +130,7 @@ pub(super) fn write(block: &Block, whose: BlockOwner) -> Option<Value> {
     Some(fields)
 }
 
-/// What a tool answered, as the API takes it: a text or a list of blocks.
+/// The output of a tool as the API accepts it: a text or a list of blocks.
 fn content(output: &Json, whose: BlockOwner) -> Value {
     if let Ok(text) = output.to::<String>() {
         return Value::String(text);

@@ -1,4 +1,4 @@
-//! Reads a session and the runs of sub-agents that belong to it.
+//! Reads a session and its sub-agent runs.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -13,13 +13,13 @@ use crate::formats::lines::Lines;
 use crate::formats::{Reading, Source, SourceConversation, SourceParent, folder};
 use crate::model::Time;
 
-/// A description of a run is a few fields; a larger file is something else.
+/// The maximum size of a run's description, which has only a few fields.
 const META_BYTES: u64 = 1 << 20;
 
-/// Where the runs of a session are, beside its file.
+/// The directory of a session's runs, next to its file.
 const RUNS: &str = "subagents";
 
-/// The beginning of a run's file name.
+/// The prefix of a run's file name.
 const RUN: &str = "agent-";
 
 pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
@@ -36,7 +36,7 @@ pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The file of the session that a run of a sub-agent belongs to, by the place of the run's file.
+/// Returns the session file of a sub-agent run, from the path of the run.
 pub(super) fn session_of(source: &Source) -> Option<PathBuf> {
     let directory = source.path().parent()?;
     let is_run = source.stem().starts_with(RUN) && directory.file_name()? == RUNS;
@@ -48,7 +48,7 @@ pub(super) fn is_description(source: &Source) -> bool {
     source.path().to_str().is_some_and(|path| path.ends_with(".meta.json"))
 }
 
-/// The files of the runs of a session. Symbolic links are left alone.
+/// Returns the files of a session's runs. Ignores symbolic links.
 fn runs_of(source: &Source) -> Result<Vec<PathBuf>> {
     let mut runs = folder::files(&source.path().with_extension("").join(RUNS))?;
     runs.retain(|path| {
@@ -58,7 +58,7 @@ fn runs_of(source: &Source) -> Result<Vec<PathBuf>> {
     Ok(runs)
 }
 
-/// What is known across the files of a session.
+/// State that is shared by the files of a session.
 #[derive(Default)]
 struct SessionFiles {
     /// The conversation of the session itself.
@@ -66,7 +66,7 @@ struct SessionFiles {
     calls: CallIndex,
 }
 
-/// Says who a run is; it stands beside the run's file.
+/// Describes a run; stored next to its file.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct RunDescription {
@@ -75,7 +75,7 @@ struct RunDescription {
 }
 
 impl SessionFiles {
-    /// Reads one file: a conversation, and those of sub-agents whose lines stand in the same file.
+    /// Reads one file: a conversation, and those of sub-agents that are in the same file.
     fn read_file(&mut self, path: &Path, stem: &str, reading: &mut Reading<'_>) -> Result<()> {
         let mut file =
             SessionFile { stem, path, threads: Vec::new(), runs: HashMap::new(), places: HashMap::new() };
@@ -93,15 +93,15 @@ impl SessionFiles {
     }
 }
 
-/// What is known while one file is read.
+/// State while one file is read.
 struct SessionFile<'a> {
     stem: &'a str,
     path: &'a Path,
-    /// The file's own conversation first, then those whose lines stand in between.
+    /// The file's own conversation first, then those of sub-agents in the same file.
     threads: Vec<ClaudeThread>,
-    /// Where each of the others is, by its id.
+    /// The indexes of the others, by id.
     runs: HashMap<String, usize>,
-    /// Which of those a line belongs to, when it is not the first.
+    /// The indexes of lines that do not belong to the first.
     places: HashMap<String, usize>,
 }
 
@@ -123,7 +123,7 @@ impl SessionFile<'_> {
         }
         let thread = &mut self.threads[place];
         if let Err(error) = thread.line(uuid.clone(), line, number, text, &mut session.calls, reading) {
-            // What the reader could not take is told; what the taker refused ends the reading.
+            // What the reader rejects is reported; an error of the receiver ends the pass.
             if error.kind() != crate::ErrorKind::Invalid {
                 return Err(error);
             }
@@ -133,7 +133,7 @@ impl SessionFile<'_> {
         thread.check(&mut session.calls, reading)
     }
 
-    /// The thread of a line. A line of a sub-agent within another file has one of its own.
+    /// Returns the thread of a line. Lines of a sub-agent in another file have a thread of their own.
     fn place(&mut self, session: &mut SessionFiles, line: &ClaudeLine<'_>) -> Result<usize> {
         if self.threads.is_empty() {
             let own = self.begin(session, line)?;
@@ -165,10 +165,10 @@ impl SessionFile<'_> {
         Ok(self.threads.len() - 1)
     }
 
-    /// The conversation that the file is, from its name and its place, and the name in its first line.
+    /// Starts the file's own conversation, named after the path and the first line.
     fn begin(&self, session: &mut SessionFiles, line: &ClaudeLine<'_>) -> Result<ClaudeThread> {
         let directory = self.path.parent().filter(|above| above.file_name().is_some_and(|name| name == RUNS));
-        // Elsewhere a session may have been given any name, and says that it is none of a sub-agent.
+        // Elsewhere, a session may have any name, and its lines say that it is not a sub-agent's.
         let is_run = directory.is_some() || line.is_sidechain != Some(false);
         let Some(run) = self.stem.strip_prefix(RUN).filter(|_| is_run) else {
             let is_uuid = uuid::Uuid::try_parse(self.stem).is_ok();
@@ -203,7 +203,7 @@ impl SessionFile<'_> {
     }
 }
 
-/// True for a line that says something about the conversation, and may have an id all the same.
+/// True for a line about the conversation, even if it has an id.
 fn is_mark(line: &ClaudeLine<'_>) -> bool {
     const MARKS: [&str; 5] = ["custom-title", "ai-title", "summary", "last-prompt", "queue-operation"];
     MARKS.iter().any(|mark| line.is(mark))

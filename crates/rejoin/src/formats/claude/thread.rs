@@ -12,13 +12,13 @@ use crate::formats::thread_builder::ThreadBuilder;
 use crate::formats::{INJECTED, KEPT_AFTER, Reading, SourceConversation, SourceKept, SourceMessage};
 use crate::model::{Block, Fields, Json, Message, Role, Summary};
 
-/// How far back the two ends of what a compaction keeps are looked for.
+/// How far back the ends of a compaction's kept messages are searched.
 const RECENT: usize = 4_096;
 
-/// The program's own name for replies that no model wrote.
+/// The model name of replies that the program wrote itself.
 const SYNTHETIC: &str = "<synthetic>";
 
-/// Where the titles of a session stand in rank: the person's own comes before the others.
+/// Precedence of titles: the user's own comes first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum TitleRank {
     None,
@@ -31,13 +31,13 @@ enum TitleRank {
 pub(super) struct ClaudeThread {
     thread: ThreadBuilder,
     rank: TitleRank,
-    /// A reply of which more lines may come.
+    /// A reply that may continue.
     reply: Option<Reply>,
-    /// The mark of a compaction whose summary has not come yet.
+    /// The boundary of a compaction whose summary has not arrived.
     boundary: Option<PendingCompaction>,
-    /// The messages that lines are part of, when the message has another id.
+    /// The messages of lines whose message has another id.
     names: HashMap<String, String>,
-    /// What follows one of these lines follows another message.
+    /// Children of these lines follow another message.
     follows: HashMap<String, String>,
     /// Which lines of the tree are messages.
     lineage: Lineage,
@@ -73,7 +73,7 @@ impl ClaudeThread {
         self.recent.back().map(|(id, _)| id.as_str())
     }
 
-    /// Takes a line that is about the conversation.
+    /// Reads a line about the conversation.
     pub(super) fn mark(
         &mut self,
         line: &ClaudeLine<'_>,
@@ -85,7 +85,7 @@ impl ClaudeThread {
         self.thread.aside(number, text, reading)
     }
 
-    /// Takes a line of the tree that is no message. Whatever follows it follows what it follows.
+    /// Skips a line of the tree that is not a message. Its children follow its parent.
     pub(super) fn pass_over(&mut self, uuid: String, parent: Option<&str>) {
         if self.is_part_of_a_message(&uuid) {
             return;
@@ -98,7 +98,7 @@ impl ClaudeThread {
         self.lineage.skip(uuid, parent);
     }
 
-    /// True for a line of a message, whether that was told or is open.
+    /// True for a line of a message, complete or not.
     fn is_part_of_a_message(&self, uuid: &str) -> bool {
         self.lineage.has_message(uuid)
             || self.names.contains_key(uuid)
@@ -124,7 +124,7 @@ impl ClaudeThread {
         }
     }
 
-    /// Takes a line of the tree.
+    /// Reads a line of the tree.
     pub(super) fn line(
         &mut self,
         uuid: String,
@@ -185,7 +185,7 @@ impl ClaudeThread {
         self.tell(message, reading)
     }
 
-    /// Holds the mark of a compaction until its summary comes.
+    /// Holds the boundary of a compaction until its summary arrives.
     fn hold(
         &mut self,
         mut message: SourceMessage,
@@ -194,7 +194,8 @@ impl ClaudeThread {
     ) -> Result<()> {
         self.abandon(reading)?;
         let named = line.logical_parent_uuid.as_ref().and_then(|parent| self.resolve(parent));
-        // A fork has what the compaction keeps behind the summary, so the line that its mark follows has not come yet.
+        // In a fork, the kept messages come after the summary, so the parent of the boundary has not been
+        // read.
         let named = named.filter(|parent| self.lineage.has_message(parent));
         message.parent = named.or_else(|| self.last().map(str::to_owned));
         let metadata = line.compact_metadata.clone().unwrap_or_default();
@@ -202,15 +203,15 @@ impl ClaudeThread {
         Ok(())
     }
 
-    /// Lets go of the mark of a compaction that no summary followed: without one nothing takes the place of the history.
+    /// Drops a boundary that no summary followed: nothing replaces the history then.
     fn abandon(&mut self, reading: &mut Reading<'_>) -> Result<()> {
         let Some(PendingCompaction { message, .. }) = self.boundary.take() else { return Ok(()) };
         self.lineage.skip(message.id, message.parent.as_deref());
         self.thread.aside(message.line, message.source, reading)
     }
 
-    /// Makes a summary of the line that follows the mark of a compaction. One without such a mark replaces nothing: the
-    /// program sends it, and everything before it.
+    /// Turns the line after a boundary into a summary. Without a boundary, nothing is replaced: the program
+    /// sends the summary together with everything before it.
     fn release(
         &mut self,
         line: &ClaudeLine<'_>,
@@ -235,7 +236,7 @@ impl ClaudeThread {
         Ok(())
     }
 
-    /// The messages that a compaction keeps visible.
+    /// Returns the messages that a compaction keeps visible.
     fn kept(&self, metadata: &CompactMetadata) -> Vec<SourceKept> {
         let uuids = match (&metadata.preserved_messages, &metadata.preserved_segment) {
             (Some(preserved), _) => preserved.uuids.clone(),
@@ -248,11 +249,11 @@ impl ClaudeThread {
         named.filter(|id| known.insert(id.as_str())).cloned().map(SourceKept::from).collect()
     }
 
-    /// The messages from one end to the other, along the parents.
+    /// Returns the messages from one end to the other, along the parents.
     fn between(&self, segment: &Segment) -> Vec<String> {
         let name = |uuid: &str| self.names.get(uuid).map_or(uuid, String::as_str).to_owned();
         let head = name(&segment.head_uuid);
-        // A line that is no message may be an end, too.
+        // An end may be a line that is not a message.
         let is_passed = self.lineage.is_skipped(&segment.head_uuid);
         let outside = self.lineage.nearest_message(&segment.head_uuid).filter(|_| is_passed).map(name);
         let mut next = self.lineage.nearest_message(&segment.tail_uuid).map(name);
@@ -274,14 +275,14 @@ impl ClaudeThread {
         found
     }
 
-    /// Looks whether what is held is not too large. Results that are go out with what is there of their reply.
+    /// Checks the size of what is held. Results over the limit are passed on with their reply.
     pub(super) fn check(&mut self, calls: &mut CallIndex, reading: &mut Reading<'_>) -> Result<()> {
         let Some(reply) = &self.reply else { return Ok(()) };
         reply.check(reading.limits())?;
         if reply.is_full(reading.limits()) { self.close(calls, reading) } else { Ok(()) }
     }
 
-    /// Tells the reply that is open. No line goes on with it after this.
+    /// Completes the open reply.
     fn close(&mut self, calls: &mut CallIndex, reading: &mut Reading<'_>) -> Result<()> {
         let Some(reply) = self.reply.take() else { return Ok(()) };
         let CompleteReply { reply, uuids, results, row } = reply.complete();
@@ -307,7 +308,7 @@ impl ClaudeThread {
         })
     }
 
-    /// Tells everything that is left, and what is known of the conversation now.
+    /// Completes everything that is held, and the conversation.
     pub(super) fn finish(mut self, calls: &mut CallIndex, reading: &mut Reading<'_>) -> Result<()> {
         let leaf = self.thread.conversation.head.take();
         self.close(calls, reading)?;
@@ -326,7 +327,7 @@ impl ClaudeThread {
         self.thread.add(message, reading)
     }
 
-    /// Learns what a line says about the conversation.
+    /// Records what a line says about the conversation.
     fn learn(&mut self, line: &ClaudeLine<'_>) {
         let conversation = &mut self.thread.conversation;
         if conversation.created_at.as_micros() == 0
@@ -339,11 +340,11 @@ impl ClaudeThread {
             header.project.clone_from(&line.cwd);
         }
         header.settings.provider.get_or_insert_with(|| "anthropic".to_owned());
-        // A mark selects the leaf only while no other line follows it.
+        // A marker selects the leaf only if no other line follows it.
         conversation.head = None;
     }
 
-    /// The message that whoever follows this line follows; none when that is a root.
+    /// Returns the message that a child of this line follows; none for a root.
     fn resolve(&self, uuid: &str) -> Option<String> {
         let line = self.lineage.nearest_message(uuid)?;
         let named = self.names.get(line).map_or(line, String::as_str);
@@ -356,7 +357,7 @@ fn said_by_user(said: Option<&mut ApiMessage<'_>>) -> Result<Vec<Block>> {
     content.map_or_else(|| Err(Error::invalid("it has no content")), blocks::read)
 }
 
-/// What the summary's block says about its compaction.
+/// Returns the fields of a summary that describe its compaction.
 fn noted(metadata: &CompactMetadata) -> Result<Fields> {
     let mut fields = Fields::new();
     // The program sends the summary first.
@@ -373,7 +374,7 @@ fn noted(metadata: &CompactMetadata) -> Result<Fields> {
     Ok(fields)
 }
 
-/// What a line of instructions says: its blocks, where Rejoin has written them beside the text.
+/// Returns the blocks of an instruction line. Rejoin writes them next to the text if there are several.
 fn instructions(line: &ClaudeLine<'_>) -> Result<Vec<Block>> {
     let blocks = line.blocks.and_then(|blocks| serde_json::from_str(blocks.get()).ok()).map(blocks::read);
     let text = || line.content.and_then(|content| serde_json::from_str::<String>(content.get()).ok());

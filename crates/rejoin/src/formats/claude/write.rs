@@ -1,7 +1,7 @@
-//! Writes sessions so that Claude Code resumes them.
+//! Writes sessions that Claude Code can resume.
 //!
-//! What it needs was found by trying: an id and a model on every reply, a list as the content of a reply, a time on
-//! every line, parents before children, and at the end the mark that selects the leaf.
+//! Its requirements were found by experiment: an id and a model on every reply, a list as the content of a
+//! reply, a time on every line, parents before children, and a marker at the end that selects the leaf.
 
 use std::collections::{HashMap, HashSet};
 
@@ -16,7 +16,7 @@ use crate::formats::derived_uuid::uuid_of;
 use crate::formats::{INJECTED, SourceConversation, SourceMessage, Tree, Written};
 use crate::model::{Block, Fields, Message, Role, Summary, Time, preview};
 
-/// The model of a reply that no model is known of; the program waits for ever for a reply without one.
+/// The model of replies whose model is unknown; the program hangs on a reply without one.
 const NO_MODEL: &str = "<synthetic>";
 
 /// The API whose thinking and items the program can send back.
@@ -48,7 +48,7 @@ pub(super) fn write(tree: &Tree) -> Result<Vec<Written>> {
     Ok(files)
 }
 
-/// The call of a message that asked for a sub-agent.
+/// Returns the call of a message that started a sub-agent.
 fn call_in<'a>(tree: &'a Tree, conversation: &str, message: &str) -> Option<&'a str> {
     let asking =
         tree.messages.iter().find(|found| found.conversation == conversation && found.id == message)?;
@@ -63,9 +63,9 @@ struct SessionWriter<'a> {
     tree: &'a Tree,
     conversation: &'a SourceConversation,
     session: &'a str,
-    /// The lines that each message became, in order.
+    /// The lines of each message, in order.
     lines: HashMap<&'a str, Vec<String>>,
-    /// Replies that were written, by the name of their response.
+    /// Replies that were written, by response id.
     responses: HashSet<String>,
     bytes: Vec<u8>,
 }
@@ -89,7 +89,7 @@ impl<'a> SessionWriter<'a> {
         }
     }
 
-    /// The title, and the mark that selects the leaf.
+    /// Writes the title and the marker that selects the leaf.
     fn write_marks(&mut self) {
         if let Some(title) =
             self.conversation.header.title.as_deref().filter(|title| !title.trim().is_empty())
@@ -126,7 +126,7 @@ impl<'a> SessionWriter<'a> {
         vec![self.put_line(&line)]
     }
 
-    /// A line for each block, under one response.
+    /// Writes a line per block, with the same response id.
     fn write_reply(&mut self, found: &SourceMessage, parent: Option<String>) -> Vec<String> {
         let message = &found.message;
         let word = |name| message.extra.field(name).and_then(|value| value.to::<String>().ok());
@@ -165,7 +165,7 @@ impl<'a> SessionWriter<'a> {
         written
     }
 
-    /// Lines of the program's own go back as they came; instructions are marked as such, and not sent.
+    /// Writes the program's own lines unchanged. Instructions are marked and not sent to the model.
     fn write_system(&mut self, found: &SourceMessage, parent: Option<String>) -> Vec<String> {
         let own = found.message.blocks.iter().find_map(|block| match block {
             Block::Other(other) => Some(other),
@@ -196,7 +196,7 @@ impl<'a> SessionWriter<'a> {
         vec![self.put_line(&line)]
     }
 
-    /// The mark of a compaction and its summary. What the compaction keeps is named by its lines.
+    /// Writes the boundary of a compaction and its summary, which names the lines that it keeps.
     fn write_summary(
         &mut self,
         found: &SourceMessage,
@@ -237,7 +237,7 @@ impl<'a> SessionWriter<'a> {
         vec![self.put_line(&line)]
     }
 
-    /// A line without what is said on it.
+    /// Returns a line without its message.
     fn line(&self, kind: &str, found: &SourceMessage, id: &str, parent: Option<String>) -> Value {
         let time: Time = found.message.created_at.unwrap_or(self.conversation.created_at);
         let run = self.conversation.parent.as_ref().map(|parent| parent.run.as_str());
@@ -260,7 +260,7 @@ impl<'a> SessionWriter<'a> {
         line
     }
 
-    /// The name of a line. What is called the same in two conversations is not the same.
+    /// Returns the id of a line, unique across conversations.
     fn uuid(&self, id: &str) -> Uuid {
         Uuid::try_parse(id).unwrap_or_else(|_| uuid_of(&format!("{}/{id}", self.conversation.id)))
     }
@@ -275,7 +275,7 @@ impl<'a> SessionWriter<'a> {
         self.bytes.push(b'\n');
     }
 
-    /// The line that whatever follows a message follows.
+    /// Returns the line that a child of a message follows.
     fn last_line(&self, message: &str) -> Option<String> {
         self.lines.get(message)?.last().cloned()
     }

@@ -1,4 +1,4 @@
-//! What a message says, as sections of blocks: a result of a tool stands between what came before and after it.
+//! The content of a message, split into sections, because results of tools stand between its texts.
 
 use serde_json::value::RawValue;
 
@@ -7,20 +7,20 @@ use crate::model::{
     Block, Fields, Json, Media, MediaKind, Other, Role, Text, Thinking, ToolCall, ToolResult,
 };
 
-/// Blocks that one role says in a row.
+/// Consecutive blocks with one role.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Section {
     pub(super) role: Role,
     pub(super) blocks: Vec<Block>,
 }
 
-/// A call whose result has not come yet.
+/// A call without a result so far.
 struct OpenCall {
     id: String,
     name: String,
 }
 
-/// The sections of a message; none when it says nothing.
+/// Returns the sections of a message; none if it is empty.
 pub(super) fn read(id: &str, found: &mut RawObject<'_>) -> Vec<Section> {
     let role = match found.text("sender").as_deref() {
         Some("human") => Role::User,
@@ -31,7 +31,7 @@ pub(super) fn read(id: &str, found: &mut RawObject<'_>) -> Vec<Section> {
     for mut block in list(found.raw("content")) {
         sections.block(&mut block);
     }
-    // Older exports have the text alone.
+    // Older exports have only the text.
     let whole = found.text("text").filter(|text| !text.trim().is_empty());
     if let (true, Some(text)) = (sections.done.is_empty(), whole) {
         sections.say(role, Block::text(text));
@@ -110,7 +110,7 @@ impl Sections<'_> {
         Block::ToolCall(ToolCall { id, name, input, extra: found.rest() })
     }
 
-    /// A result that names no call answers the newest open one of its name, or else the newest.
+    /// A result without a call id answers the newest open call with its name, or else the newest open call.
     fn result(&mut self, found: &mut RawObject<'_>) -> Block {
         let name = found.text("name").unwrap_or_default();
         let named = found.text("tool_use_id");
@@ -125,7 +125,7 @@ impl Sections<'_> {
     }
 }
 
-/// A list of texts becomes blocks of ours; anything else is kept as it is.
+/// A list of texts becomes Rejoin's blocks; anything else is kept unchanged.
 fn output(raw: &RawValue) -> Json {
     if is_text(raw) {
         return Json::from_raw(raw);
@@ -146,7 +146,7 @@ fn output(raw: &RawValue) -> Json {
     blocks.and_then(|blocks| Json::of(&blocks).ok()).unwrap_or_else(|| Json::from_raw(raw))
 }
 
-/// An attachment: the text that was extracted from it, with its name beside it.
+/// An attachment: its extracted text, with its name in a field.
 fn attached(mut found: RawObject<'_>) -> Block {
     match found.text("extracted_content").filter(|text| !text.is_empty()) {
         Some(text) => Block::Text(Text { text, extra: found.rest() }),
@@ -154,7 +154,7 @@ fn attached(mut found: RawObject<'_>) -> Block {
     }
 }
 
-/// A file of which only the name is there.
+/// A file of which only the name is known.
 fn named(found: &RawObject<'_>) -> Block {
     let extra = found.all();
     let field = |name: &str| extra.field(name).and_then(|value| value.to::<String>().ok());

@@ -13,7 +13,7 @@ use crate::formats::topological_order::{TreeNode, parents_first};
 use crate::formats::{Reading, SourceConversation, SourceMessage};
 use crate::model::{Json, Message, Time};
 
-/// The parent of a first message, where parents are named.
+/// The parent id of a first message.
 const NOBODY: &str = "00000000-0000-4000-8000-000000000000";
 
 /// A message of the export.
@@ -25,7 +25,7 @@ struct ExportMessage<'a> {
     sections: Vec<Section>,
 }
 
-/// Reads a conversation and hands it over whole.
+/// Reads a complete conversation.
 pub(super) fn read(path: &Path, text: &str, number: u64, reading: &mut Reading<'_>) -> Result<()> {
     let Ok(mut found) = serde_json::from_str::<RawObject<'_>>(text) else {
         return reading.skip(path, number, "it is not a conversation");
@@ -66,13 +66,13 @@ fn tell(
     reading: &mut Reading<'_>,
 ) -> Result<()> {
     let mut thread = ThreadBuilder::announced(conversation, reading)?;
-    // Its place among the conversations is another one in the next export, so asides have no line.
+    // Asides have no line number: the position of a conversation changes from export to export.
     thread.aside(0, about, reading)?;
     let nodes: Vec<TreeNode<'_>> = entries
         .iter()
         .map(|entry| TreeNode { id: &entry.id, parent: entry.parent.as_deref(), rank: 0 })
         .collect();
-    // What a message's children follow: its last section, or what is above it when it says nothing.
+    // The message that a message's children follow: its last section, or its parent if it is empty.
     let mut follows: HashMap<&str, Option<String>> = HashMap::new();
     for place in parents_first(&nodes) {
         let entry = &entries[place];
@@ -86,7 +86,7 @@ fn tell(
             let name = if count == 0 { entry.id.clone() } else { format!("{}/{count}", entry.id) };
             let mut message = Message::new(section.role, section.blocks.clone());
             message.created_at = entry.created;
-            // The text of the export stands beside the first section, once.
+            // The source text is stored once, with the first section.
             let source = if count == 0 {
                 entry.raw.get().to_owned()
             } else {
@@ -102,7 +102,7 @@ fn tell(
     thread.complete(reading)
 }
 
-/// One message. Where no parent is named, it follows the one before.
+/// Parses one message. Without a named parent, it follows the previous one.
 fn entry(raw: &RawValue, above: Option<String>) -> Option<ExportMessage<'_>> {
     let mut found: RawObject<'_> = serde_json::from_str(raw.get()).ok()?;
     let id = found.text("uuid")?;
@@ -119,7 +119,7 @@ fn time(raw: &RawValue) -> Option<Time> {
     serde_json::from_str(raw.get()).ok()
 }
 
-/// What the export says about a conversation, without its messages.
+/// Returns the conversation's own fields, without the messages.
 fn about(found: &RawObject<'_>) -> Result<String> {
     let mut fields = found.all();
     fields.remove("chat_messages");

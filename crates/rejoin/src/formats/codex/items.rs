@@ -1,7 +1,7 @@
-//! Items of the Responses API, as blocks and back.
+//! Converts items of the Responses API to blocks and back.
 //!
-//! Reasoning keeps its whole item in the field `item`, as replies that come from the API do, so that it can be sent
-//! back. A call of another kind than a function keeps the rest of its item in the field `codex`.
+//! Reasoning keeps its whole item in the field `item`, as replies from the API do, so that it can be sent
+//! back. Calls other than function calls keep the rest of their item in the field `codex`.
 
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -12,28 +12,28 @@ use crate::model::{
     Block, Fields, Json, Media, MediaKind, Message, Other, Role, Thinking, ToolCall, ToolResult,
 };
 
-/// The whole item that thinking came from.
+/// The field with the whole item of a reasoning block.
 const ITEM: &str = "item";
 
-/// The rest of an item that is no plain function.
+/// The field with the rest of an item that is not a plain function call.
 const REST: &str = "codex";
 
-/// What stands before an answer that is a failure: the API has no field for it, and the model should know.
+/// The prefix of an output that is a failure: the API has no field for it, and the model should know.
 const FAILED: &str = "Error: ";
 
-/// What an item is, in a conversation.
+/// What an item means for the conversation.
 pub(in crate::formats) enum ConversationItem {
     /// A message of its own.
     Said(Role, Vec<Block>),
-    /// A piece of a reply.
+    /// A part of a reply.
     Reply(Vec<Block>),
-    /// What a tool answered.
+    /// The output of a tool.
     Result(Block),
-    /// Nothing that was said.
+    /// Not part of the conversation.
     Mark,
 }
 
-/// What an item is. One that is not understood is a piece of a reply, as it is.
+/// Interprets an item. One that is not understood becomes part of a reply unchanged.
 pub(in crate::formats) fn read(mut found: RawObject<'_>) -> ConversationItem {
     let kind = found.text("type").unwrap_or_default();
     let known = match kind.as_str() {
@@ -63,7 +63,7 @@ fn message(found: &mut RawObject<'_>) -> Option<ConversationItem> {
     })
 }
 
-/// What the program calls a message of the user; a compaction repeats it under the same name.
+/// Returns the program's id of a user message; a compaction repeats it with the same id.
 pub(super) fn id_of_prompt(found: &mut RawObject<'_>) -> Option<String> {
     let is = |found: &mut RawObject<'_>, name: &str, quoted: &str| {
         found.raw(name).is_some_and(|raw| raw.get() == quoted)
@@ -72,7 +72,7 @@ pub(super) fn id_of_prompt(found: &mut RawObject<'_>) -> Option<String> {
     is_prompt.then(|| found.text("id"))?
 }
 
-/// What a user's message in a compaction's history is called, and what it says.
+/// Returns the id and the text of a user message in the history of a compaction.
 pub(super) fn prompt(item: &Json) -> Option<(Option<String>, String)> {
     let mut found: RawObject<'_> = serde_json::from_str(item.as_str()).ok()?;
     if found.text("type")? != "message" || found.text("role")? != "user" {
@@ -82,7 +82,7 @@ pub(super) fn prompt(item: &Json) -> Option<(Option<String>, String)> {
     Some((found.text("id"), text))
 }
 
-/// The blocks of a list of parts.
+/// Returns the blocks of a list of parts.
 fn parts(content: &RawValue) -> Option<Vec<Block>> {
     if !content.get().starts_with('[') {
         return None;
@@ -102,7 +102,7 @@ fn part(mut found: RawObject<'_>) -> Block {
     known.unwrap_or_else(|| Block::Other(Other { kind, fields: found.all() }))
 }
 
-/// Media by its address, which often holds the bytes themselves.
+/// Media from a URL, often a data URL.
 fn media(kind: MediaKind, url: String) -> Block {
     let inline = url.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
     let (mime_type, data, uri) = match inline {
@@ -133,7 +133,7 @@ fn function_call(found: &mut RawObject<'_>) -> Option<ConversationItem> {
     if let Some(namespace) = found.raw("namespace") {
         extra.set("namespace", Json::from_raw(namespace));
     }
-    // Arguments that are not JSON, or are spelled with white space around them, would be spelled otherwise.
+    // Arguments that are not JSON, or have white space around them, would not round-trip.
     if input.as_str() != arguments {
         extra.set("arguments", string(&arguments));
     }
@@ -172,7 +172,7 @@ fn result(kind: &str, found: &mut RawObject<'_>) -> Option<ConversationItem> {
     Some(ConversationItem::Result(Block::ToolResult(ToolResult { call_id, output, is_error: false, extra })))
 }
 
-/// The items of a message; those of one message of the API are one item.
+/// Returns the items of a message. Consecutive items of one API message become one item.
 pub(super) fn write(message: &Message) -> Vec<Value> {
     let is_own = message.extra.field("api").and_then(|api| api.to::<String>().ok()).as_deref() == Some(API);
     let role = match message.role {
@@ -195,7 +195,7 @@ pub(super) fn write(message: &Message) -> Vec<Value> {
             Block::Thinking(_) | Block::Other(_) => None,
             Block::Text(_) | Block::Media(_) | Block::Snapshot(_) | Block::Summary(_) => {
                 parts.extend(write_part(block, message.role));
-                // Each text of a reply is an item, as the program writes them.
+                // Each text of a reply is an item, as in the program's own files.
                 if message.role == Role::Assistant {
                     items.extend(said(&mut parts));
                 }
@@ -240,7 +240,9 @@ fn write_call(call: &ToolCall) -> Option<Value> {
         }
         _ => {
             let arguments = word(&call.extra, "arguments").unwrap_or_else(|| call.input.as_str().to_owned());
-            let mut item = json!({"type": "function_call", "name": call.name, "arguments": arguments, "call_id": call.id});
+            let mut item = json!({
+                "type": "function_call", "name": call.name, "arguments": arguments, "call_id": call.id,
+            });
             if let Some(namespace) = word(&call.extra, "namespace") {
                 item["namespace"] = json!(namespace);
             }
@@ -269,7 +271,7 @@ fn write_result(result: &ToolResult) -> Option<Value> {
     Some(json!({"type": kind, "call_id": result.call_id, "output": output}))
 }
 
-/// Makes a result that Rejoin has written a failure again.
+/// Restores a failed result that Rejoin has written.
 pub(super) fn read_failure(result: &mut ToolResult) {
     result.is_error = true;
     if let Ok(text) = result.output.to::<String>() {
@@ -281,7 +283,7 @@ pub(super) fn read_failure(result: &mut ToolResult) {
     }
 }
 
-/// Only reasoning that is sealed can be sent back.
+/// Only encrypted reasoning can be sent back.
 fn write_reasoning(thinking: &Thinking) -> Option<Value> {
     let item: Value = thinking.extra.field(ITEM)?.to().ok()?;
     item["encrypted_content"].is_string().then_some(item)

@@ -1,4 +1,4 @@
-//! One line of a rollout, as far as a reader looks into it.
+//! One line of a rollout, as far as the reader needs it.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -12,7 +12,7 @@ use crate::formats::partial_object::PartialObject;
 use crate::formats::raw_object::{RawContent, RawObject};
 use crate::model::{Json, Message, Time};
 
-/// A line. What is not here is kept with the text of the line.
+/// A line. Other fields are kept in the text of the line.
 #[derive(Debug)]
 pub(super) struct CodexLine<'a> {
     pub(super) kind: String,
@@ -22,20 +22,20 @@ pub(super) struct CodexLine<'a> {
     pub(super) rejoin: Option<CodexTag>,
 }
 
-/// What a line holds.
+/// The payload of a line.
 #[derive(Debug)]
 enum Payload<'a> {
-    /// Where it stands: it is read into a type, or its line does not say yet what it is.
+    /// Its text: it is parsed later, or the type of the line is not known yet.
     Raw(&'a RawValue),
-    /// What it says.
+    /// Its parsed value.
     Read(RawContent<'a>),
 }
 
-/// The kinds of lines whose payload is read into a type.
+/// The types of lines whose payload is parsed later.
 const TYPED: [&str; 2] = ["session_meta", "compacted"];
 
 impl<'de> Deserialize<'de> for CodexLine<'de> {
-    /// A line says what it is before it says it, so that a long payload is looked at once.
+    /// The type of a line comes before its payload, so a long payload is scanned once.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct CodexLineVisitor;
 
@@ -76,23 +76,23 @@ impl<'de> Deserialize<'de> for CodexLine<'de> {
     }
 }
 
-/// What Rejoin writes beside a line.
+/// The tag that Rejoin writes on a line.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct CodexTag {
-    /// The message that the line is a part of.
+    /// The id of the message that the line is part of.
     pub(super) id: Option<String>,
     /// The message without its blocks, on its first line.
     pub(super) message: Option<Message>,
     /// The title, on the first line of the file.
     pub(super) title: Option<String>,
-    /// The program's name for what is said in a tool's result that failed.
+    /// The program's name for a failed tool result.
     pub(super) is_error: bool,
-    /// What a compaction keeps.
+    /// The messages that a compaction keeps.
     pub(super) keeps: Option<Vec<SourceKept>>,
 }
 
-/// What is known of a thread.
+/// The metadata of a thread.
 #[derive(Debug, Deserialize)]
 pub(super) struct ThreadMeta {
     pub(super) id: String,
@@ -114,7 +114,7 @@ pub(super) struct ThreadMeta {
     pub(super) git: Option<Git>,
 }
 
-/// The file whose beginning is the beginning of this one.
+/// The file that this one begins with.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct Base {
     pub(super) thread_id: String,
@@ -127,7 +127,7 @@ pub(super) struct Git {
     pub(super) commit_hash: Option<String>,
 }
 
-/// A compaction: the summary, and what takes the place of the history.
+/// A compaction: the summary and the replacement of the history.
 #[derive(Debug, Deserialize)]
 pub(super) struct Compaction {
     pub(super) message: String,
@@ -135,7 +135,7 @@ pub(super) struct Compaction {
     pub(super) replacement_history: Option<Vec<Json>>,
 }
 
-/// The marks that a reader acts on.
+/// The events that the reader acts on.
 #[derive(Debug, Default)]
 pub(super) struct Event {
     pub(super) kind: Option<String>,
@@ -162,7 +162,7 @@ impl Event {
     }
 }
 
-/// True for the beginning of a line that says what is known of a thread.
+/// True for the beginning of a metadata line.
 pub(super) fn begins(text: &str) -> bool {
     let begun = PartialObject::of(text);
     begun.text("type") == Some("session_meta") && begun.has(&["timestamp", "payload"])
@@ -173,17 +173,17 @@ pub(super) fn parse(text: &str) -> serde_json::Result<CodexLine<'_>> {
 }
 
 impl<'a> CodexLine<'a> {
-    /// When, if the line says so in a way that can be read.
+    /// Returns the time, if it is valid.
     pub(super) fn time(&self) -> Option<Time> {
         serde_json::from_str(self.timestamp?.get()).ok()
     }
 
-    /// What is known of the thread, if the line says it.
+    /// Returns the metadata of the thread, if this is its line.
     pub(super) fn meta(&self) -> Option<ThreadMeta> {
         self.payload("session_meta")
     }
 
-    /// The payload of a line of this kind, which is one of those that are read into a type.
+    /// Parses the payload of a line of this type.
     pub(super) fn payload<T: for<'de> Deserialize<'de>>(&self, kind: &str) -> Option<T> {
         match self.payload {
             Payload::Raw(raw) if self.kind == kind => serde_json::from_str(raw.get()).ok(),
@@ -191,12 +191,12 @@ impl<'a> CodexLine<'a> {
         }
     }
 
-    /// True when the line says what was said.
+    /// True when the line is an item of the conversation.
     pub(super) fn is_item(&self) -> bool {
         self.kind == "response_item"
     }
 
-    /// Takes the fields of the payload; none when it has none.
+    /// Takes the fields of the payload; none if it has none.
     pub(super) fn take(&mut self) -> Option<RawObject<'a>> {
         let content = match std::mem::replace(&mut self.payload, Payload::Read(RawContent::Other)) {
             Payload::Raw(raw) => serde_json::from_str(raw.get()).ok()?,
@@ -208,7 +208,7 @@ impl<'a> CodexLine<'a> {
         }
     }
 
-    /// Takes the mark that a line is, as far as it can be read.
+    /// Takes the payload as an event, as far as it is valid.
     pub(super) fn take_event(&mut self) -> Event {
         self.take().map(|mut found| Event::of(&mut found)).unwrap_or_default()
     }

@@ -1,4 +1,4 @@
-//! Reads a rollout, after the beginning of the one that it is a fork of.
+//! Reads a rollout, preceded by the part of another rollout that it is a fork of.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use crate::formats::lines::Lines;
 use crate::formats::{ReadLimits, Reading, Source, SourceConversation, SourceParent};
 use crate::model::{Status, Time};
 
-/// So many forks of forks are followed.
+/// The maximum number of nested forks.
 const FORKS: usize = 64;
 
 pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
@@ -24,7 +24,7 @@ pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
     read_messages(path, &meta, found, reading)
 }
 
-/// Reads the messages of a thread, without what started it.
+/// Reads the messages of a thread, without the thread that started it.
 pub(super) fn read_thread(
     path: &Path,
     meta: &ThreadMeta,
@@ -47,9 +47,9 @@ fn read_messages(
     thread.finish(reading)
 }
 
-/// What is known of the thread of a file, and its title.
+/// Returns the metadata of a file's thread, and its title.
 pub(super) fn first(path: &Path, reading: &mut Reading<'_>) -> Result<Option<(ThreadMeta, Option<String>)>> {
-    // What cannot be read before it is told when the file is read for its messages.
+    // Unreadable lines before it are reported when the messages are read.
     let limits = reading.limits();
     let mut quiet = |_| Ok(());
     let mut quietly = Reading::new(limits, &mut quiet);
@@ -64,7 +64,7 @@ pub(super) fn first(path: &Path, reading: &mut Reading<'_>) -> Result<Option<(Th
     Ok(None)
 }
 
-/// The conversation that a thread is.
+/// Returns the conversation of a thread.
 pub(super) fn conversation(
     path: &Path,
     meta: &ThreadMeta,
@@ -122,7 +122,7 @@ fn read_base(
     read_lines(&found, base.end_ordinal_exclusive, thread, reading)
 }
 
-/// The id of the thread of a file, and the files that it begins with.
+/// Returns the id of a file's thread, and the files that it begins with.
 pub(super) fn bases(path: &Path) -> Result<Option<(String, Vec<PathBuf>)>> {
     let mut quiet = |_| Ok(());
     let mut quietly = Reading::new(ReadLimits::default(), &mut quiet);

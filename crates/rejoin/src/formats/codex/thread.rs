@@ -9,7 +9,7 @@ use crate::formats::thread_builder::ThreadBuilder;
 use crate::formats::{INJECTED, Reading, SourceConversation, SourceKept, SourceMessage};
 use crate::model::{Block, Json, Message, Other, Role, Summary, Usage};
 
-/// How the messages begin that the program adds as if the user had said them.
+/// Prefixes of messages that the program adds in the user's name.
 const INJECTIONS: [&str; 7] = [
     "<environment_context>",
     "# AGENTS.md instructions",
@@ -22,15 +22,15 @@ const INJECTIONS: [&str; 7] = [
 
 /// A thread while its lines are read.
 pub(super) struct CodexThread {
-    /// It holds a reply, or a message that Rejoin has written on several lines, until the next message.
+    /// Holds a reply, or a message that Rejoin wrote as several lines, until the next message.
     thread: ThreadBuilder,
     /// The messages from the first to the newest, as the program sees them.
     path: Vec<String>,
-    /// What a person said on the path.
+    /// The user's prompts on the path.
     prompts: Prompts,
-    /// What the program calls the prompt that is told next.
+    /// The program's id of the next prompt.
     prompt: Option<String>,
-    /// What the name of a line that has only a number begins with.
+    /// The prefix of ids that are made of line numbers.
     numbered: String,
 }
 
@@ -45,9 +45,9 @@ impl CodexThread {
         }
     }
 
-    /// Says which file the lines are of that follow: so many files above the thread's own, which is 0.
+    /// Starts another file: the number of files between it and the thread's own, which is 0.
     pub(super) fn enter(&mut self, above: usize) {
-        // Files without ordinals count their lines alike, so those of another file have other names.
+        // Without ordinals, files number their lines alike, so each file has its own prefix.
         self.numbered = if above == 0 { "l".to_owned() } else { format!("b{above}.l") };
     }
 
@@ -79,7 +79,8 @@ impl CodexThread {
         self.thread.aside(number, text, reading)
     }
 
-    /// Tells what is open before a message that does not go on with it, and notes what the program calls the message.
+    /// Completes the open message unless this line continues it, and remembers the program's id of the new
+    /// one.
     fn close_before(
         &mut self,
         line: &CodexLine<'_>,
@@ -93,7 +94,7 @@ impl CodexThread {
         Ok(())
     }
 
-    /// What a person, or the program in the person's place, said.
+    /// A message by the user, or by the program in the user's name.
     fn said(
         &mut self,
         role: Role,
@@ -115,7 +116,7 @@ impl CodexThread {
         self.open_or_tell(found, line, reading)
     }
 
-    /// A piece of a reply. Pieces that follow each other are one reply.
+    /// A part of a reply. Consecutive parts are one reply.
     fn reply(
         &mut self,
         blocks: Vec<Block>,
@@ -163,7 +164,7 @@ impl CodexThread {
         self.open_or_tell(found, line, reading)
     }
 
-    /// A compaction. One that is sealed says nothing to anyone but its provider, so the history stays visible.
+    /// A compaction. Only the provider can read an encrypted one, so the history stays visible.
     fn compacted(
         &mut self,
         compacted: &Compaction,
@@ -188,7 +189,7 @@ impl CodexThread {
         self.tell(found, reading)
     }
 
-    /// The messages that a compaction keeps, and what it sends of them.
+    /// Returns the messages that a compaction keeps, and what it sends of them.
     fn kept(&self, compacted: &Compaction) -> Vec<SourceKept> {
         let name = |place: usize| self.path[place].clone();
         let Some(history) = &compacted.replacement_history else {
@@ -198,14 +199,14 @@ impl CodexThread {
         kept.into_iter().map(|(place, text)| SourceKept { message: name(place), text }).collect()
     }
 
-    /// Acts on a mark: a rollback, a model, the tokens of a reply.
+    /// Acts on an event: a rollback, a model, the token usage of a reply.
     fn event(&mut self, line: &str, event: &Event, reading: &mut Reading<'_>) -> Result<()> {
         match (line, event.kind.as_deref()) {
             ("event_msg", Some("thread_rolled_back")) => {
                 self.close(reading)?;
                 self.roll_back(event.num_turns.unwrap_or(0));
             }
-            // A reply does not reach beyond its turn.
+            // A reply never continues in the next turn.
             ("event_msg", Some("task_started" | "task_complete" | "turn_aborted")) => self.close(reading)?,
             ("turn_context", _) if event.model.is_some() => {
                 self.thread.conversation.header.settings.model.clone_from(&event.model);
@@ -219,7 +220,7 @@ impl CodexThread {
         Ok(())
     }
 
-    /// The newest turns are no longer on the path. They stay as a branch.
+    /// Takes the newest turns off the path. They stay as a branch.
     fn roll_back(&mut self, turns: u64) {
         for _ in 0..turns {
             let Some(place) = self.prompts.pop() else { return };
@@ -228,7 +229,7 @@ impl CodexThread {
         }
     }
 
-    /// The tokens of the reply that is open; the first to be told are its own.
+    /// Sets the token usage of the open reply. The first report counts.
     fn used(&mut self, usage: Option<&Json>) {
         let (Some(open), Some(usage)) = (self.thread.held(), usage) else { return };
         if open.message.usage.is_none()
@@ -252,13 +253,13 @@ impl CodexThread {
         SourceMessage { line: number, source: text.to_owned(), ..message }
     }
 
-    /// True when Rejoin has written the line as another one of the open message.
+    /// True when Rejoin wrote the line as part of the open message.
     fn goes_on(&mut self, line: &CodexLine<'_>) -> bool {
         let tagged = line.rejoin.as_ref().and_then(|tag| tag.id.as_ref());
         tagged.is_some() && tagged == self.thread.held().map(|open| &open.id)
     }
 
-    /// Only what Rejoin has written may go on; anything else of this kind is complete with its line.
+    /// Only messages that Rejoin wrote may continue on the next line.
     fn open_or_tell(
         &mut self,
         found: SourceMessage,
@@ -293,7 +294,7 @@ impl CodexThread {
     }
 }
 
-/// True when the first text begins as those do that the program adds.
+/// True when the first text has the prefix of a message that the program adds.
 fn begins_as_injected(blocks: &[Block]) -> bool {
     let first = blocks.iter().find_map(|block| match block {
         Block::Text(text) => Some(text.text.as_str()),

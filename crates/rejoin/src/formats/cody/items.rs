@@ -1,4 +1,5 @@
-//! Items of a turn, as messages and back. They are those of the Responses API, with texts of the type `text`.
+//! Converts the items of a turn to messages and back. They are those of the Responses API, with texts of type
+//! `text`.
 
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -8,15 +9,15 @@ use crate::formats::content;
 use crate::formats::raw_object;
 use crate::model::{Block, Fields, Json, MediaKind, Message, Other, Role, Snapshot};
 
-/// The kind of item that carries state across a compaction.
+/// The type of item that carries state across a compaction.
 const GHOST: &str = "ghost_snapshot";
 
 /// A message of a turn.
 pub(super) struct TurnMessage {
-    /// The place of its first item.
+    /// The index of its first item.
     pub(super) place: usize,
     pub(super) message: Message,
-    /// Its items, each on a line.
+    /// Its items, one per line.
     pub(super) source: String,
 }
 
@@ -47,7 +48,7 @@ pub(super) fn read(items: &RawValue) -> Vec<TurnMessage> {
     messages
 }
 
-/// An item; one that says nothing is kept in a reply.
+/// Interprets an item. One without content is kept in a reply.
 pub(super) fn read_one(item: &RawValue) -> ConversationItem {
     let mut found = serde_json::from_str::<raw_object::RawObject<'_>>(item.get()).ok();
     let kind = found.as_mut().and_then(|found| found.text("type"));
@@ -65,7 +66,7 @@ pub(super) fn read_one(item: &RawValue) -> ConversationItem {
     }
 }
 
-/// The items of a message. Thinking, and items of other providers, could not be sent on.
+/// Returns the items of a message, without thinking and items of other providers, which cannot be sent.
 pub(super) fn write(message: &Message) -> Vec<Value> {
     let role = match message.role {
         Role::System => "system",
@@ -81,7 +82,8 @@ pub(super) fn write(message: &Message) -> Vec<Value> {
     for block in &message.blocks {
         let item = match block {
             Block::ToolCall(call) => Some(json!({
-                "type": "function_call", "call_id": call.id, "name": call.name, "arguments": call.input.as_str(),
+                "type": "function_call", "call_id": call.id,
+                "name": call.name, "arguments": call.input.as_str(),
             })),
             Block::ToolResult(result) => {
                 let output = result.output.to().unwrap_or_else(|_| result.output.as_str().to_owned());

@@ -6,23 +6,23 @@ use crate::formats::raw_object::RawObject;
 use crate::formats::tag::{self, ConversationTag, MessageTag};
 use crate::model::Time;
 
-/// What a line says.
+/// The content of a line.
 pub(super) enum LineContent<'a> {
-    /// What is known of the conversation.
+    /// The metadata of the conversation.
     Meta(ConversationMeta),
-    /// The items of a turn, where they stand, and with whom.
+    /// The items of a turn, unparsed, with its provider and model.
     Turn { items: &'a RawValue, provider: Option<String>, model: Option<String> },
     /// One item.
     Item(&'a RawValue),
-    /// What stands for everything before it.
+    /// A summary that replaces everything before it.
     Compacted(String),
-    /// A mark of the program.
+    /// A marker of the program.
     Mark,
-    /// Nothing that is known.
+    /// Unknown.
     Unknown,
 }
 
-/// What is known of a conversation in the older form.
+/// The metadata of a conversation in the older form.
 #[derive(Default)]
 pub(super) struct ConversationMeta {
     pub(super) id: Option<String>,
@@ -39,7 +39,7 @@ pub(super) struct CodyLine<'a> {
     pub(super) tag: Option<CodyTag>,
 }
 
-/// What Rejoin writes beside a turn.
+/// The tag that Rejoin writes on a turn.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 #[serde(default)]
 pub(super) struct CodyTag {
@@ -56,12 +56,12 @@ impl CodyLine<'_> {
     }
 }
 
-/// A line, if it is a JSON object.
+/// Parses a line; none if it is not a JSON object.
 pub(super) fn parse(text: &str) -> Option<CodyLine<'_>> {
     serde_json::from_str::<RawObject<'_>>(text).ok().map(of)
 }
 
-/// What the fields of a line say.
+/// Interprets the fields of a line.
 pub(super) fn of(mut found: RawObject<'_>) -> CodyLine<'_> {
     let time = tag::read(found.raw("timestamp"));
     let tag = tag::read(found.raw(tag::FIELD));

@@ -13,7 +13,8 @@ use crate::formats::thread_builder::ThreadBuilder;
 use crate::formats::{Reading, Source, SourceConversation, SourceKept, SourceMessage};
 use crate::model::{Block, Message, Role, Summary, Time};
 
-/// So many prompts, the newest, stay beside a summary. The program does not say which it keeps, only that they are recent.
+/// How many of the newest prompts stay visible next to a summary. The program does not record which it keeps,
+/// only that they are recent.
 const KEPT: usize = 100;
 
 pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
@@ -37,7 +38,7 @@ pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
 struct CodyThread {
     thread: ThreadBuilder,
     head: Option<String>,
-    /// What the person said, which a compaction of the program keeps.
+    /// The user's prompts, which a compaction of the program keeps.
     prompts: Vec<String>,
 }
 
@@ -61,7 +62,7 @@ impl CodyThread {
                 let own = |found: items::TurnMessage| (format!("l{number}.{}", found.place), found.message);
                 let mut messages =
                     self.messages(tag, items.get(), turn.into_iter().map(own).collect(), line.time);
-                // The first has the line. If the others had it too, a long turn would be kept many times.
+                // Only the first has the text of the line, or a long turn would be stored many times.
                 for (message, source) in messages.iter_mut().zip(sources).skip(1) {
                     message.source = source;
                 }
@@ -98,7 +99,7 @@ impl CodyThread {
         Ok(())
     }
 
-    /// Announces the conversation by what its first line says.
+    /// Announces the conversation, as described by its first line.
     fn announce(
         &mut self,
         said: &LineContent<'_>,
@@ -133,7 +134,8 @@ impl CodyThread {
         header.settings.model.clone_from(&meta.model);
     }
 
-    /// The messages of a line that says `said`: as they were tagged, or as they stand.
+    /// Returns the messages of a line with the text `said`: from its tags if they are valid, otherwise as
+    /// parsed.
     fn messages(
         &mut self,
         tag: CodyTag,
@@ -149,7 +151,7 @@ impl CodyThread {
         } else {
             plain.iter().map(|_| None).collect()
         };
-        // Messages that write no item are only in the tag.
+        // Messages without items exist only in the tag.
         plain.resize_with(tags.len(), || (String::new(), Message::new(Role::User, Vec::new())));
         let mut found = Vec::new();
         for (tag, (own, message)) in tags.into_iter().zip(plain) {
@@ -172,7 +174,7 @@ impl CodyThread {
     }
 }
 
-/// The message of a line with one item.
+/// Returns the message of a line with one item.
 fn one(item: &RawValue) -> Option<Message> {
     Some(match items::read_one(item) {
         ConversationItem::Said(role, blocks) => Message::new(role, blocks),

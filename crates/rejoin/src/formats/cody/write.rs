@@ -1,4 +1,4 @@
-//! Writes a file for each leaf, a line for each turn.
+//! Writes a file per leaf, a line per turn.
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
@@ -52,7 +52,7 @@ pub(super) fn write(tree: &Tree) -> Result<Vec<Written>> {
     Ok(files)
 }
 
-/// The messages after which a line ends, because another file goes on differently there.
+/// Returns the messages after which a line ends, because another file continues differently there.
 fn ends<'a>(tree: &'a Tree, conversation: &'a SourceConversation) -> HashSet<&'a str> {
     let mut children: HashMap<&str, usize> = HashMap::new();
     for parent in tree.messages_of(&conversation.id).filter_map(|found| found.parent.as_deref()) {
@@ -79,7 +79,7 @@ fn file(conversation: &SourceConversation, path: &[&SourceMessage], ends: &HashS
     bytes
 }
 
-/// How many messages the next line has: what a person said, or the whole answer.
+/// Returns how many messages the next line has: a prompt, or a whole reply.
 fn turn(path: &[&SourceMessage], ends: &HashSet<&str>) -> Option<usize> {
     let is_answer = |found: &SourceMessage| matches!(found.message.role, Role::Assistant | Role::Tool);
     let first = path.first()?;
@@ -90,7 +90,7 @@ fn turn(path: &[&SourceMessage], ends: &HashSet<&str>) -> Option<usize> {
     Some((1..path.len()).find(|place| !goes_on(*place)).unwrap_or(path.len()))
 }
 
-/// A summary and nothing else.
+/// Returns the text of a turn that is a summary and nothing else.
 fn summary_of<'a>(turn: &[&'a SourceMessage]) -> Option<&'a str> {
     match turn {
         [found] => match found.message.blocks.as_slice() {
@@ -131,7 +131,7 @@ fn write_turn(bytes: &mut Vec<u8>, turn: &[&SourceMessage], first: Option<&Sourc
     put(bytes, &line);
 }
 
-/// With whom the conversation is, on its first line, and what an answer took.
+/// The metadata of a line: provider and model on the first one, and the usage of a reply.
 fn metadata(turn: &[&SourceMessage], first: Option<&SourceConversation>) -> Option<Value> {
     let mut metadata = json!({});
     if let Some(settings) = first.map(|conversation| &conversation.header.settings) {

@@ -13,7 +13,7 @@ use crate::formats::thread_builder::ThreadBuilder;
 use crate::formats::{Reading, Source, SourceConversation, SourceMessage, content, folder, whole_file};
 use crate::model::{Fields, Json, Message, Time};
 
-/// The folder of the session that a source is, holds or lies in.
+/// Returns the session directory that a source is, contains or lies in.
 pub(super) fn session_of(source: &Source) -> Option<PathBuf> {
     let path = source.path();
     let is_session = |path: &Path| path.file_name().is_some_and(|name| name == SESSION);
@@ -52,7 +52,7 @@ pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
 /// A session while it is read.
 struct CortextThread {
     thread: ThreadBuilder,
-    /// When it began; until a message says so if nothing else does.
+    /// When it began. If unknown, the first message decides.
     created: Option<Time>,
     /// True when Rejoin wrote it.
     is_own: bool,
@@ -73,7 +73,8 @@ impl CortextThread {
             return reading.skip(path, 0, "there is no state of the session");
         }
         let text = whole_file::json(path, reading)?;
-        // What began when is said here. Guessed from a message, it would be another conversation once the file is whole.
+        // This file says when the conversation began. A guess from the messages would give it another id once
+        // the file is complete.
         let Some(SessionState { mut conversation, created, is_own, rest }) =
             text.as_deref().and_then(session::read)
         else {
@@ -90,8 +91,8 @@ impl CortextThread {
         Ok(())
     }
 
-    /// Keeps the text for readers, whose heading is a title where there is no other. Ours has nothing that is not said
-    /// in the messages.
+    /// Keeps the Markdown text, whose heading is the title if there is no other. Rejoin's own has nothing
+    /// that is not in the messages.
     fn learn_markdown(&mut self, directory: &Path, reading: &Reading<'_>) -> Result<()> {
         if self.is_own {
             return Ok(());
@@ -134,7 +135,7 @@ impl CortextThread {
         self.thread.add(SourceMessage { line: lines.number(), source, ..message }, reading)
     }
 
-    /// Announces the conversation before the first thing in it.
+    /// Announces the conversation before its first line.
     fn announce(&mut self, time: Option<Time>, reading: &mut Reading<'_>) -> Result<()> {
         if !self.thread.is_announced() {
             self.thread.conversation.created_at = self.created.or(time).unwrap_or_default();
@@ -142,7 +143,7 @@ impl CortextThread {
         self.thread.announce(reading)
     }
 
-    /// What the program appended after a session that Rejoin wrote is what it goes on with.
+    /// If the program continued a session that Rejoin wrote, the head is at the end.
     fn finish(mut self, reading: &mut Reading<'_>) -> Result<()> {
         let tagged = self.thread.conversation.head.take().filter(|_| !self.is_continued);
         let head = tagged.or_else(|| self.thread.last().map(str::to_owned));
@@ -150,8 +151,8 @@ impl CortextThread {
     }
 }
 
-/// The sections of a text and the lines that they begin at. A text that grows keeps those it had, which are then not
-/// stored again.
+/// Splits a text into sections with their first lines. When the text grows, existing sections are unchanged
+/// and not stored again.
 fn sections(text: &str) -> Vec<(u64, &str)> {
     let (mut sections, mut begin, mut end, mut first) = (Vec::new(), 0, 0, 1);
     for (line, number) in text.split_inclusive('\n').zip(1..) {
@@ -166,14 +167,15 @@ fn sections(text: &str) -> Vec<(u64, &str)> {
     sections
 }
 
-/// Fields of a line that are no part of the format.
+/// Stores unknown fields of a line.
 fn set_rest(extra: &mut Fields, rest: &Fields) {
     if !rest.is_empty() {
         extra.set(session::OWN, Json::of(rest).expect("fields are JSON"));
     }
 }
 
-/// The workspace that a folder lies in: the one that is marked as such, or the one that holds `conversations`.
+/// Returns the workspace of a folder: the one with the program's marker, or the one that contains
+/// `conversations`.
 fn project_of(folder: &Path) -> Option<String> {
     let folder = folder.canonicalize().ok()?;
     let marked = folder.ancestors().skip(1).find(|above| above.join(".workspace").is_dir());

@@ -1,4 +1,4 @@
-//! `session.json`: what is known of a conversation.
+//! `session.json`, the metadata of a conversation.
 
 use serde::Serialize;
 
@@ -7,13 +7,13 @@ use crate::formats::tag::{self, ConversationTag};
 use crate::formats::{SourceConversation, SourceMessage};
 use crate::model::{Conversation, Fields, Json, Status, Synopsis, Time};
 
-/// The version of the form that is written.
+/// The version that is written.
 const VERSION: &str = "1.0";
 
-/// The field of a header's `extra` that says what the program called the conversation.
+/// The field of a header's `extra` with the program's name of the conversation.
 pub(super) const OWN: &str = "cortext";
 
-/// The form that is written.
+/// The file as it is written.
 #[derive(Serialize)]
 struct State<'a> {
     version: &'a str,
@@ -38,7 +38,7 @@ struct Agent<'a> {
     tools: &'a [String],
 }
 
-/// The text of the file.
+/// Returns the text of the file.
 pub(super) fn write(conversation: &SourceConversation, name: &str, path: &[&SourceMessage]) -> String {
     let (header, created_at) = (&conversation.header, conversation.created_at);
     let settings = &header.settings;
@@ -67,18 +67,18 @@ pub(super) fn write(conversation: &SourceConversation, name: &str, path: &[&Sour
     text
 }
 
-/// What a state says of its conversation.
+/// The contents of a state file.
 pub(super) struct SessionState {
     pub(super) conversation: SourceConversation,
     /// When it began; may be missing.
     pub(super) created: Option<Time>,
     /// True when Rejoin wrote it.
     pub(super) is_own: bool,
-    /// Its text without what every message changes, and without what Rejoin wrote.
+    /// Its text, without what changes with every message and what Rejoin wrote.
     pub(super) rest: String,
 }
 
-/// What the file says, as far as it can be read.
+/// Parses the file, as far as possible.
 pub(super) fn read(text: &str) -> Option<SessionState> {
     let mut found: RawObject<'_> = serde_json::from_str(text).ok()?;
     let time = |raw: Option<&serde_json::value::RawValue>| tag::read::<Time>(raw);
@@ -102,7 +102,7 @@ pub(super) fn read(text: &str) -> Option<SessionState> {
         own.set("conversation_id", Json::of(&name).expect("a text is JSON"));
         conversation.header.extra.set(OWN, Json::of(&own).expect("fields are JSON"));
     }
-    // The program goes on with the session and writes what is true then.
+    // The program continues the session and updates it.
     take(&mut conversation.header, &mut found, last_active.or(created).unwrap_or_default());
     let mut rest = found.all();
     [tag::FIELD, "last_active", "message_count"].iter().for_each(|name| drop(rest.remove(name)));

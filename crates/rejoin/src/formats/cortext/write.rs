@@ -12,10 +12,10 @@ use crate::formats::tag::MessageTag;
 use crate::formats::{SourceConversation, SourceMessage, Tree, Written, content};
 use crate::model::{Block, Fields, Json, Message, Role, Time, preview, slug};
 
-/// Where the program keeps its conversations, below the workspace.
+/// Where the program keeps its conversations, relative to the workspace.
 const CONVERSATIONS: &str = "conversations";
 
-/// The name of a folder has at most so many characters of the topic.
+/// The maximum number of characters of the topic in the name of a folder.
 const TOPIC: usize = 48;
 
 const DAY: i64 = 86_400_000_000;
@@ -74,7 +74,7 @@ fn messages(conversation: &SourceConversation, path: &[&SourceMessage]) -> Strin
     text
 }
 
-/// The title, or the beginning of what was said first.
+/// Returns the title, or the beginning of the first message.
 fn title_of(conversation: &SourceConversation, path: &[&SourceMessage]) -> String {
     let own = conversation.header.title.clone().filter(|title| !title.trim().is_empty());
     let first = || {
@@ -84,7 +84,7 @@ fn title_of(conversation: &SourceConversation, path: &[&SourceMessage]) -> Strin
     own.or_else(first).unwrap_or_else(|| "Untitled".to_owned())
 }
 
-/// What the program called the conversation, or a name of the same form.
+/// Returns the program's name of the conversation, or a name of the same form.
 fn name_of(conversation: &SourceConversation, title: &str) -> String {
     let own = conversation.header.extra.field(session::OWN).and_then(|own| own.to::<Fields>().ok());
     let own = own.and_then(|own| own.field("conversation_id").and_then(|id| Json::to::<String>(id).ok()));
@@ -98,7 +98,7 @@ fn name_of(conversation: &SourceConversation, title: &str) -> String {
     format!("{number:03}-{}-{topic}", kind_of(conversation))
 }
 
-/// A name that is not taken: the name itself, or the first number behind it that makes it another.
+/// Returns an unused name: the name itself, or with the first free number appended.
 fn free_name(name: String, taken: &mut HashSet<String>) -> String {
     let mut free = name.clone();
     let mut number = 2;
@@ -109,7 +109,7 @@ fn free_name(name: String, taken: &mut HashSet<String>) -> String {
     free
 }
 
-/// Only what cannot lead elsewhere is taken from a file.
+/// Accepts only names from a file that cannot lead outside the directory.
 fn is_name(name: &str) -> bool {
     let is_plain = |letter: char| letter.is_alphanumeric() || letter == '-' || letter == '_';
     (1..=100).contains(&name.len()) && name.chars().all(is_plain)

@@ -1,4 +1,4 @@
-//! Which message belongs to which conversation: a few bytes for each message, and none of its text.
+//! Assigns messages to conversations, with a few bytes per message and without loading text.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use crate::formats::Reading;
 use crate::formats::cpe::shape::TextKind;
 use crate::formats::database::Database;
 
-/// Every message of a database, by place: the order in which they were written.
+/// Every message of a database, in the order in which they were written.
 pub(super) struct Forest {
     nodes: Vec<MessageNode>,
     places: HashMap<String, usize>,
@@ -15,11 +15,11 @@ pub(super) struct Forest {
 
 /// One message.
 pub(super) struct MessageNode {
-    /// The number of its row.
+    /// Its row id.
     pub(super) row: i64,
-    /// What it follows.
+    /// The index of its parent.
     pub(super) parent: Option<usize>,
-    /// Whether it follows that by standing for it.
+    /// Whether it replaces its parent as a summary.
     pub(super) words: TextKind,
     root: Option<usize>,
 }
@@ -62,7 +62,8 @@ impl Forest {
         Ok(forest)
     }
 
-    /// Notes the root of a message and of those above it. Messages in a circle hang below the first that was met.
+    /// Sets the root of a message and of those above it. A cycle hangs below the first of its messages that
+    /// was visited.
     fn find_root(&mut self, place: usize) {
         let mut path = Vec::new();
         let mut at = place;
@@ -70,7 +71,7 @@ impl Forest {
             if let Some(root) = self.nodes[at].root {
                 break root;
             }
-            // Marked while it is looked at, so that a circle ends where it began.
+            // Marked during the visit, so that a cycle terminates.
             self.nodes[at].root = Some(place);
             path.push(at);
             match self.nodes[at].parent {
@@ -88,17 +89,17 @@ impl Forest {
         &self.nodes[place]
     }
 
-    /// The place of a message.
+    /// Returns the index of a message.
     pub(super) fn place(&self, id: &str) -> Option<usize> {
         self.places.get(id).copied()
     }
 
-    /// The root of the tree that a message hangs in.
+    /// Returns the root of a message's tree.
     pub(super) fn root_of(&self, place: usize) -> usize {
         self.nodes[place].root.unwrap_or(place)
     }
 
-    /// The trees, each with its root first.
+    /// Returns the trees, each with its root first.
     pub(super) fn trees(&self) -> Vec<Vec<usize>> {
         let mut order: Vec<usize> = (0..self.nodes.len()).collect();
         order.sort_by_key(|place| (self.root_of(*place), *place != self.root_of(*place), *place));

@@ -1,4 +1,4 @@
-//! Blocks of CPE, as ours and back.
+//! Converts rows of `blocks` to blocks and back.
 
 use crate::formats::ReadLimits;
 use crate::formats::database::{Row, Value};
@@ -6,16 +6,16 @@ use crate::formats::lines::deepest;
 use crate::formats::raw_object::RawObject;
 use crate::model::{Block, Fields, Json, Media, MediaKind, Other, Text, Thinking, ToolCall};
 
-/// Text that is no more than text.
+/// The type of plain text.
 const PLAIN: &str = "text/plain";
 
-/// What CPE treats as pictures, though they are files.
+/// Files that CPE treats as images.
 const PDF: &str = "application/pdf";
 
-/// The field with the arguments of a call that are no object; CPE knows only objects.
+/// The field for call arguments that are not an object; CPE supports only objects.
 const INPUT: &str = "rejoin_input";
 
-/// Who thought; CPE sends thinking back only to the one who did.
+/// The provider of thinking; CPE sends thinking back only to its provider.
 const THINKER: &str = "thinking_generator";
 
 /// One row of `blocks`.
@@ -54,7 +54,7 @@ impl BlockRow {
         Self { id: id.map(str::to_owned), kind, modality: 0, mime, content: text.to_owned(), extra }
     }
 
-    /// The columns of its row, apart from whose it is.
+    /// Returns the columns of its row, without the message id.
     pub(super) fn columns(&self) -> Vec<(&'static str, Value)> {
         let extra = if self.extra.is_empty() {
             Value::Null
@@ -71,7 +71,7 @@ impl BlockRow {
         ]
     }
 
-    /// The block that a row is. `api` says whose thinking it is.
+    /// Returns the block of a row. `api` is the provider of thinking.
     pub(super) fn to_block(&self, api: Option<&str>) -> Block {
         let known = match (self.kind.as_str(), self.modality) {
             ("content", 0) => Some(Block::Text(Text { text: self.content.clone(), extra: self.fields() })),
@@ -128,7 +128,7 @@ impl BlockRow {
         })
     }
 
-    /// A kind that this version does not know.
+    /// A block of an unknown type.
     fn other(&self) -> Block {
         let mut fields = Fields::new();
         if let Some(id) = &self.id {
@@ -143,7 +143,8 @@ impl BlockRow {
         Block::Other(Other { kind: self.kind.clone(), fields })
     }
 
-    /// The row for a block, under the id of the call that it answers, if it does; none for what CPE would refuse.
+    /// Returns the row of a block, with the id of the call that it answers, if any; none if CPE would reject
+    /// it.
     pub(super) fn from_block(block: &Block, api: Option<&str>, answers: Option<&str>) -> Option<Self> {
         let said = |text: &str| Some(Self::text(text, answers, Fields::new()));
         match block {
@@ -204,7 +205,7 @@ impl BlockRow {
         Self { kind: "tool_call".to_owned(), ..Self::text(&content, Some(&block.id), extra) }
     }
 
-    /// Only what was read from CPE goes back to it.
+    /// Only what came from CPE is sent back to it unchanged.
     fn from_other(other: &Other) -> Option<Self> {
         let word = |name: &str| other.fields.field(name).and_then(|value| value.to::<String>().ok());
         let (mime, content) = (word("mime_type")?, word("content")?);
@@ -223,7 +224,7 @@ fn modality_of(media: &Media) -> Option<i64> {
     }
 }
 
-/// What CPE calls the service whose thinking it is.
+/// Returns CPE's name of a provider.
 fn thinker_of(api: &str) -> Option<&str> {
     match api {
         "anthropic" | "gemini" | "openrouter" | "cerebras" | "zai" => Some(api),
@@ -232,7 +233,7 @@ fn thinker_of(api: &str) -> Option<&str> {
     }
 }
 
-/// Where CPE keeps the proof that thinking is the service's own.
+/// Returns the field with CPE's signature of thinking.
 fn seal_of(thinker: Option<&str>) -> &'static str {
     match thinker {
         Some("anthropic") => "anthropic_thinking_signature",
@@ -243,12 +244,12 @@ fn seal_of(thinker: Option<&str>) -> &'static str {
     }
 }
 
-/// The fields of a JSON object, unless it nests too deep.
+/// Parses the fields of a JSON object, unless it nests too deep.
 pub(super) fn object(text: &str) -> Option<Fields> {
     serde_json::from_str(shallow(text)?).ok()
 }
 
-/// A text that can be parsed by whoever recurses.
+/// Returns the text if it is shallow enough for recursive parsers.
 fn shallow(text: &str) -> Option<&str> {
     (deepest(text.as_bytes()) <= ReadLimits::default().depth).then_some(text)
 }

@@ -15,7 +15,7 @@ use crate::formats::thread_builder::ThreadBuilder;
 use crate::formats::{Reading, Source, SourceConversation, SourceMessage, SourceParent};
 use crate::model::Json;
 
-/// How the title of a run of a sub-agent begins; its name and which of its runs follow.
+/// The prefix of a sub-agent run's title; the name and the run follow.
 const RUN: &str = "subagent:";
 
 pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
@@ -34,7 +34,7 @@ pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
     })
 }
 
-/// The sessions whose newest message is in a tree, by the root of the tree.
+/// Returns the sessions whose newest message is in a tree, by the root of the tree.
 fn sessions_of(database: &Database, forest: &Forest) -> Result<HashMap<usize, Vec<Row>>> {
     let mut sessions: HashMap<usize, Vec<Row>> = HashMap::new();
     if !database.has("acp_sessions", &["id", "last_message_id", "cwd", "title"])? {
@@ -54,19 +54,19 @@ fn sessions_of(database: &Database, forest: &Forest) -> Result<HashMap<usize, Ve
 struct CpeThread<'a> {
     database: &'a Database,
     forest: &'a Forest,
-    /// The messages that rows are, where a row has another name.
+    /// The ids of messages whose rows have another id.
     names: &'a mut HashMap<usize, String>,
-    /// It holds a message that the next row may go on with.
+    /// Holds a message that the next row may continue.
     thread: ThreadBuilder,
-    /// True when the message that is held has all of its blocks.
+    /// True when the held message has all of its blocks.
     is_whole: bool,
     /// The title of the root.
     title: Option<String>,
-    /// The newest row and its name; the next one mostly follows it.
+    /// The newest row and its id; the next row usually follows it.
     newest: Option<(usize, String)>,
 }
 
-/// A row of `messages` with its blocks, its tag, and the text of all that.
+/// A row of `messages` with its blocks, its tag and the text of both.
 struct LoadedRow {
     id: String,
     shape: Shape,
@@ -85,7 +85,7 @@ impl<'a> CpeThread<'a> {
     ) -> Result<SourceConversation> {
         let root = row(database, forest, tree[0])?;
         let title = root.shape.title.clone();
-        // Of several sessions in one tree, the program was last in the one that has the newest message.
+        // If a tree has several sessions, the one with the newest message was used last.
         let place = |session: &&Row| session.text("last_message_id").and_then(|last| forest.place(last));
         let session = sessions.iter().max_by_key(place);
         let thread = ThreadBuilder::announced(conversation_of(root, session), reading)?;
@@ -145,7 +145,7 @@ impl<'a> CpeThread<'a> {
         self.thread.take_held().map_or(Ok(()), |held| self.thread.add(held, reading))
     }
 
-    /// What the message of a row is called.
+    /// Returns the id of a row's message.
     fn name(&self, place: usize) -> Result<String> {
         if let Some(name) = self.names.get(&place) {
             return Ok(name.clone());
@@ -193,7 +193,7 @@ fn conversation_of(root: LoadedRow, session: Option<&Row>) -> SourceConversation
     conversation
 }
 
-/// The run that a title stands for. CPE does not say who asked for it.
+/// Parses the title of a run. CPE does not record who started it.
 fn run_of(title: &str, root: &str) -> Option<SourceParent> {
     let (name, run) = title.strip_prefix(RUN)?.split_once(':')?;
     let run = if run.is_empty() { root } else { run };
@@ -205,7 +205,7 @@ fn run_of(title: &str, root: &str) -> Option<SourceParent> {
     })
 }
 
-/// The title of a run.
+/// Returns the title of a run.
 pub(super) fn title_of(parent: &SourceParent) -> String {
     format!("{RUN}{}:{}", parent.name, parent.run)
 }

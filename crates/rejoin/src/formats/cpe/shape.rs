@@ -1,19 +1,19 @@
-//! A row of `messages` with its blocks, as a message and back.
+//! Converts a row of `messages` and its blocks to a message and back.
 
 use crate::formats::cpe::parts::{BlockRow, json, object, string};
 use crate::formats::cpe::tag::TAG;
 use crate::formats::database::{Row, Value};
 use crate::model::{Block, Fields, Json, Message, Role, Summary, Time, ToolResult, Usage};
 
-/// Columns that count tokens, beside those of every message.
+/// Columns with token counts, which not every message has.
 const CACHED: [&str; 2] = ["cache_read_tokens", "cache_write_tokens"];
 
-/// What the first words of a row are.
+/// What the first text of a row is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TextKind {
-    /// Something that was said.
+    /// A message.
     Said,
-    /// What stands for the messages before it.
+    /// A summary that replaces the messages before it.
     Summary,
 }
 
@@ -28,7 +28,7 @@ pub(super) struct Shape {
     pub(super) service: Option<String>,
     pub(super) tokens: Option<(u64, u64)>,
     pub(super) cached: Fields,
-    /// The program's own fields, and ours.
+    /// The program's own fields, and Rejoin's.
     pub(super) fields: Fields,
     pub(super) parts: Vec<BlockRow>,
 }
@@ -60,7 +60,7 @@ impl Shape {
         }
     }
 
-    /// The columns of its row, apart from what ties it to others.
+    /// Returns the columns of its row, without those that link it to others.
     pub(super) fn columns(&self) -> Vec<(&'static str, Value)> {
         let text = |text: Option<&str>| text.map_or(Value::Null, Value::from);
         let count = |count: Option<u64>| {
@@ -83,7 +83,7 @@ impl Shape {
         ]
     }
 
-    /// The message that the columns and blocks are.
+    /// Returns the message of a row.
     pub(super) fn to_message(&self, words: TextKind) -> Message {
         let role = match self.role.as_str() {
             "user" => Role::User,
@@ -128,7 +128,7 @@ impl Shape {
         message
     }
 
-    /// Blocks in a row with the id of one call are its result.
+    /// Consecutive blocks with one call id form its result.
     fn results(&self, api: Option<&str>) -> Vec<Block> {
         let mut blocks = Vec::new();
         for run in self.parts.chunk_by(|one, other| one.id.is_some() && one.id == other.id) {
@@ -151,7 +151,7 @@ impl Shape {
         blocks
     }
 
-    /// The rows for a message: one, or one for each result of a tool.
+    /// Returns the rows of a message: one, or one per tool result.
     pub(super) fn from_message(message: &Message) -> Vec<Self> {
         let word = |name: &str| message.extra.field(name).and_then(|value| value.to::<String>().ok());
         let (api, model) = (word("api"), word("model"));
@@ -197,7 +197,7 @@ impl Shape {
     }
 }
 
-/// CPE tells by the message whether a tool failed, so each result has a row of its own.
+/// CPE records failure per message, so each result has a row of its own.
 fn add_result(rows: &mut Vec<Shape>, result: &ToolResult, api: Option<&str>) {
     let last = rows.last().expect("there is a first row");
     if last.role == "tool_result" && !last.parts.is_empty() {
@@ -223,12 +223,12 @@ fn is_plain(block: &Block) -> bool {
     matches!(block, Block::Text(_) | Block::Media(_))
 }
 
-/// A time as SQLite writes it, in UTC.
+/// Formats a time as SQLite does, in UTC.
 pub(super) fn stamp(time: Time) -> String {
     time.to_string().trim_end_matches('Z').replace('T', " ")
 }
 
-/// The API that CPE's name of a service stands for.
+/// Returns the API of a CPE provider.
 fn api_of(service: &str) -> &str {
     match service {
         "responses" => "openai-responses",

@@ -1,21 +1,21 @@
-//! What Rejoin writes beside a message for what CPE has no place for.
+//! The tag that Rejoin writes with a message for what CPE cannot hold.
 
 use serde::{Deserialize, Serialize};
 
 use crate::formats::{SourceKept, SourceParent};
 use crate::model::{Block, Json, Message, Settings, Time};
 
-/// The name of the tag among the fields of a message.
+/// The field of a message that holds the tag.
 pub(super) const TAG: &str = "rejoin";
 
-/// Whatever is not said by the columns. An empty one is not written.
+/// Everything that the columns do not hold. An empty tag is not written.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct CpeTag {
-    /// The id, where it has not six characters.
+    /// The id, if it does not have six characters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) id: Option<String>,
-    /// True for a row that belongs to the message before it.
+    /// True for a row that continues the previous message.
     #[serde(skip_serializing_if = "is_false")]
     pub(super) continues: bool,
     /// The message without its blocks.
@@ -24,13 +24,13 @@ pub(super) struct CpeTag {
     /// Its blocks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) blocks: Option<Vec<Block>>,
-    /// The branch that starts here.
+    /// The label of the branch that starts here.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) label: Option<String>,
-    /// Of a summary: what stays.
+    /// For a summary: the messages that it keeps.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) keeps: Vec<SourceKept>,
-    /// Of a root: the conversation.
+    /// For a root: the conversation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) conversation: Option<TaggedConversation>,
 }
@@ -50,7 +50,7 @@ pub(super) struct TaggedConversation {
     pub(super) parent: Option<TaggedParent>,
 }
 
-/// What started a run of a sub-agent.
+/// What started a sub-agent run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct TaggedParent {
     conversation: String,
@@ -74,7 +74,7 @@ impl From<TaggedParent> for SourceParent {
 }
 
 impl CpeTag {
-    /// The tag as a field, unless it says nothing.
+    /// Returns the tag as a field; none if it is empty.
     pub(super) fn to_field(&self) -> Option<Json> {
         (*self != Self::default()).then(|| Json::of(self).expect("a tag is plain data"))
     }

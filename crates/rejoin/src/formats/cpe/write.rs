@@ -1,7 +1,7 @@
-//! Writes a database that CPE opens and goes on with.
+//! Writes a database that CPE can open and continue.
 //!
-//! Each row says in CPE's own terms what can be said so. The writer reads it back; what is missing then goes into the
-//! tag.
+//! Each row uses CPE's own columns where possible. The writer reads the row back, and what is missing goes
+//! into the tag.
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
@@ -16,13 +16,13 @@ use crate::formats::database::{DatabaseBuilder, Value};
 use crate::formats::{SourceConversation, SourceMessage, Tree, Written};
 use crate::model::{Block, Message};
 
-/// The name of the file in the directory of a project.
+/// The name of the file in a project's directory.
 const FILE: &str = ".cpeconvo";
 
-/// The columns of every version that there was; each version names the ones it knows.
+/// The columns of all versions; each version uses those it knows.
 const SCHEMA: &str = include_str!("schema.sql");
 
-/// How long an id is, and what it is made of.
+/// The length and the alphabet of an id.
 const LENGTH: usize = 6;
 const LETTERS: &[u8; 62] = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
@@ -39,7 +39,7 @@ pub(super) fn write(tree: &Tree) -> Result<Vec<Written>> {
 /// The database while it is made.
 struct DatabaseWriter {
     building: DatabaseBuilder,
-    /// Ids that are used.
+    /// Ids in use.
     taken: HashSet<String>,
 }
 
@@ -49,7 +49,7 @@ impl DatabaseWriter {
             Some(parent) => Some(title_of(parent)),
             None => conversation.header.title.clone().filter(|title| !title.trim().is_empty()),
         };
-        // The first row of a message, which is its name, and the last, which others follow.
+        // The first row of a message, which gives it its id, and the last, which its children follow.
         let mut rows: HashMap<&str, (String, String)> = HashMap::new();
         let mut last = None;
         for found in tree.messages_of(&conversation.id) {
@@ -81,7 +81,7 @@ impl DatabaseWriter {
         self.building.add("acp_sessions", &fields)
     }
 
-    /// Writes the rows of a message, and tells the ids of the first and the last.
+    /// Writes the rows of a message and returns the ids of the first and the last.
     fn write_message(
         &mut self,
         found: &SourceMessage,
@@ -134,7 +134,7 @@ impl DatabaseWriter {
         Ok(())
     }
 
-    /// An id as it is, if it is one of CPE's; otherwise one that is made of it.
+    /// Returns the id itself if it is a CPE id, otherwise one derived from it.
     fn id_of(&mut self, conversation: &str, id: &str) -> String {
         let is_own = id.len() == LENGTH && id.bytes().all(|byte| byte.is_ascii_alphanumeric());
         if is_own && self.taken.insert(id.to_owned()) {
@@ -160,7 +160,7 @@ impl DatabaseWriter {
     }
 }
 
-/// Adds to the tag what the rows do not say by themselves.
+/// Adds to the tag what the rows do not hold.
 fn complete(tag: &mut CpeTag, message: &Message, shapes: &[Shape], words: TextKind) {
     let mut read = shapes[0].to_message(words);
     for shape in &shapes[1..] {
@@ -180,7 +180,7 @@ fn complete(tag: &mut CpeTag, message: &Message, shapes: &[Shape], words: TextKi
     }
 }
 
-/// The conversation, as neither its root nor its session says it.
+/// Returns the conversation for the tag of its root, because the columns do not hold all of it.
 fn named(conversation: &SourceConversation) -> TaggedConversation {
     let header = &conversation.header;
     TaggedConversation {

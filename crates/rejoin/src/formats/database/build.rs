@@ -1,4 +1,4 @@
-//! A database for another program, made in memory.
+//! Builds a database for another program, in memory.
 
 use rusqlite::Connection;
 
@@ -11,7 +11,7 @@ use crate::formats::database::open::in_memory;
 pub(in crate::formats) struct DatabaseBuilder(Connection);
 
 impl DatabaseBuilder {
-    /// An empty database with these tables.
+    /// Creates an empty database with these tables.
     pub(in crate::formats) fn new(schema: &str) -> Result<Self> {
         let connection = in_memory()?;
         connection.execute_batch("PRAGMA foreign_keys = ON; BEGIN;").map_err(told)?;
@@ -32,7 +32,7 @@ impl DatabaseBuilder {
             .map(drop)
     }
 
-    /// The bytes of the file.
+    /// Returns the bytes of the file.
     pub(in crate::formats) fn into_bytes(mut self) -> Result<Vec<u8>> {
         self.0.execute_batch("COMMIT").map_err(told)?;
         Ok(self.0.serialize("main").map_err(told)?.to_vec())

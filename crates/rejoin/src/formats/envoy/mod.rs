@@ -1,13 +1,13 @@
-//! Envoy: `conversations/<project>/<session>.jsonl`, a line for each message that is complete.
+//! Envoy: `conversations/<project>/<session>.jsonl`, a line per complete message.
 //!
 //! ```text
-//! {"timestamp":…,"messageIndex":0,"messageType":"session-meta","sessionId":…,"message":{"type":"session-start",…}}
-//! {"timestamp":…,"messageIndex":1,"messageType":"conversation","sessionId":…,"message":{"role":"user","content":…}}
+//! {"timestamp":…,"messageIndex":0,"messageType":"session-meta","sessionId":…,"message":{"type":…}}
+//! {"timestamp":…,"messageIndex":1,"messageType":"conversation","sessionId":…,"message":{"role":"user",…}}
 //! ```
 //!
-//! The first line may be missing. The order is that of the lines; the index is not relied on. A line that holds a call
-//! together with its result becomes two messages: who calls is the model, who answers is the tool. Files of Rejoin's own
-//! JSONL store have lines of the same shape, with a tree and whole messages in them, and are read too.
+//! The first line may be missing. The order of the lines counts, not the index. A line with a call and its
+//! result becomes two messages, one by the model and one by the tool. Files of Rejoin's own JSONL store have
+//! lines of the same shape, with a tree and whole messages, and are read too.
 
 mod message;
 mod read;
@@ -26,10 +26,10 @@ pub(super) const FORMAT: Format = Format {
         "$XDG_DATA_HOME/envoy/conversations",
         "~/Library/Application Support/envoy/conversations",
     ],
-    fidelity: "A file is a line of messages: every branch but the chosen one is written to a file of its own, and \
-               reading all of them gives the tree again. The program is told of calls in words; what it has no field \
-               for stands beside it in the line, where it passes over it. Holds, origins and compactions that were \
-               undone stay in the store.",
+    fidelity: "A file is a line of messages: every branch but the chosen one is written to a file of its \
+               own, and reading all of them gives the tree again. The program is told of calls in words; \
+               what it has no field for stands beside it in the line, where it passes over it. Holds, \
+               origins and compactions that were undone stay in the store.",
     expects: "lines whose `message` has `content` or `parts`",
     detect,
     beside: Format::alone,
@@ -37,14 +37,14 @@ pub(super) const FORMAT: Format = Format {
     write: Some(write::write),
 };
 
-/// What a line holds.
+/// The content of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Conversation,
     SessionMeta,
 }
 
-/// What a line holds; none when it is no line of this format.
+/// Returns the content of a line; none if it does not belong to this format.
 fn kind_of(found: &mut RawObject<'_>) -> Option<Kind> {
     found.raw("sessionId").filter(|id| crate::formats::raw_object::is_text(id))?;
     found.raw("message")?;

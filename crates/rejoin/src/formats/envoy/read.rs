@@ -31,7 +31,7 @@ pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
 struct EnvoyThread {
     /// Known from the first line on.
     thread: Option<ThreadBuilder>,
-    /// The message that the program would go on from.
+    /// The message from which the program would continue.
     head: Option<String>,
     calls: HashSet<String>,
 }
@@ -77,7 +77,7 @@ impl EnvoyThread {
             return thread.aside(lines.number(), lines.text(), reading);
         };
         thread.continue_from(Some(last.clone()));
-        // Rejoin says at the beginning where the head is; the program goes on from the end.
+        // Rejoin writes the head at the beginning; the program continues at the end.
         if !is_own {
             self.head = Some(last);
         }
@@ -99,7 +99,7 @@ impl EnvoyThread {
     }
 }
 
-/// What a later line says about the conversation.
+/// Applies a later line about the conversation.
 fn learn(body: &RawValue, conversation: &mut SourceConversation, head: &mut Option<String>) {
     let Ok(mut found) = serde_json::from_str::<RawObject<'_>>(body.get()) else { return };
     match found.text("type").as_deref() {
@@ -117,7 +117,7 @@ fn stored_message(thread: &ThreadBuilder, stored: stored::StoredMessage) -> Sour
     SourceMessage { keeps: stored.keeps, ..thread.message(stored.id, stored.parent, stored.message) }
 }
 
-/// The messages of a line with this number and time.
+/// Returns the messages of a line with this number and time.
 fn said(
     thread: &mut ThreadBuilder,
     tag: Option<MessageTag>,
@@ -141,7 +141,7 @@ fn said(
     messages
 }
 
-/// What the first line says of the conversation.
+/// Returns the conversation, as described by the first line.
 fn first(
     found: &mut RawObject<'_>,
     kind: Option<Kind>,

@@ -15,11 +15,11 @@ pub(super) struct StoredMessage {
     pub(super) message: Message,
 }
 
-/// The message of a line, if it is one of the store.
+/// Parses a line; none if it is not from the store.
 pub(super) fn read(found: &mut RawObject<'_>, body: &RawValue) -> Option<StoredMessage> {
     found.raw("digest")?;
     let id = found.text("id")?;
-    // A body that is not on one line stands there as a text.
+    // A body that would not fit on one line is a string.
     let text: Option<String> = is_text(body).then(|| serde_json::from_str(body.get()).ok()).flatten();
     let mut message = Message::from_body(text.as_deref().unwrap_or(body.get())).ok()?;
     message.label = found.text("label");
@@ -28,7 +28,7 @@ pub(super) fn read(found: &mut RawObject<'_>, body: &RawValue) -> Option<StoredM
     Some(StoredMessage { id, parent: found.text("parent"), keeps, message })
 }
 
-/// What a compaction keeps, by the ids of the file; an import writes it down by the ids that it gives.
+/// Returns what a compaction keeps, with the ids of the file, which the import replaces by its own.
 fn keeps(block: &mut Block) -> Vec<SourceKept> {
     let Block::Summary(summary) = block else { return Vec::new() };
     let Some(Ok(compaction)) = summary.extra.remove("compaction").map(|json| json.to::<Value>()) else {

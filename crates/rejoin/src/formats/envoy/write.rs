@@ -1,4 +1,4 @@
-//! Writes a file for each leaf, as the program writes them.
+//! Writes a file per leaf, as the program does.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ use crate::formats::tag::{ConversationTag, MessageTag};
 use crate::formats::{SourceConversation, SourceMessage, Tree, Written};
 use crate::model::{Block, Time, ToolCall};
 
-/// A folder's name has at most so many bytes; file systems allow 255.
+/// The maximum length of a folder name in bytes; file systems allow 255.
 const LONGEST: usize = 200;
 
 #[derive(Serialize)]
@@ -53,8 +53,8 @@ pub(super) fn write(tree: &Tree) -> Result<Vec<Written>> {
     Ok(files)
 }
 
-/// A file of this name. What branches share is the same in all their files to the letter, also the id of the session:
-/// a message that is read from two files is then one message.
+/// Writes a file. Shared lines are identical in the files of all branches, including the session id, so that
+/// a message read from two files is one message.
 fn file(conversation: &SourceConversation, name: Uuid, path: &[&SourceMessage]) -> Written {
     let header = &conversation.header;
     let session = uuid_of(&conversation.id).to_string();
@@ -97,7 +97,7 @@ fn file(conversation: &SourceConversation, name: Uuid, path: &[&SourceMessage]) 
     Written { path: PathBuf::from("conversations").join(folder).join(name), bytes }
 }
 
-/// The tag of a message, without what a reader finds in the line.
+/// Returns the tag of a message, without what a reader finds in the line.
 fn tag(found: &SourceMessage, message: &RawValue, timestamp: Time) -> MessageTag {
     let mut plain = message::read(message, &|_| true);
     let plain = plain.pop().filter(|_| plain.is_empty()).map(|plain| plain.at(timestamp));
@@ -109,7 +109,7 @@ fn put(bytes: &mut Vec<u8>, line: &impl Serialize) {
     bytes.push(b'\n');
 }
 
-/// The name of a project's folder: its path, with underscores for slashes.
+/// Returns the folder name of a project: its path, with underscores for slashes.
 fn folder_of(project: &str) -> String {
     let path = project.strip_prefix('/').unwrap_or(project).replace("..", "__");
     let mut name = String::new();

@@ -6,7 +6,7 @@ use crate::formats::content::kind_of;
 use crate::formats::raw_object::{RawObject, is_text};
 use crate::model::{Block, Fields, Json, Media, Other, Text, Thinking, ToolCall, ToolResult};
 
-/// The blocks of a content: a text, a part, or a list of parts.
+/// Returns the blocks of a content: a text, a part, or a list of parts.
 pub(in crate::formats) fn parts(content: &RawValue, id: &str) -> Vec<Block> {
     if is_text(content) {
         let text: String = serde_json::from_str(content.get()).unwrap_or_default();
@@ -51,7 +51,7 @@ fn called(mut found: RawObject<'_>, own: &str, extra: Fields) -> Option<Block> {
     Some(Block::ToolCall(ToolCall { id, name: found.text("name")?, input, extra }))
 }
 
-/// What a tool answered: its output, or its error, as text where it is one.
+/// The response of a function: its output or error, as text if it is a string.
 fn answered(mut found: RawObject<'_>, own: &str) -> Option<Block> {
     let call_id = found.text("id").unwrap_or_else(|| own.to_owned());
     let response = found.raw("response")?;

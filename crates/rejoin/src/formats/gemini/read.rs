@@ -1,4 +1,4 @@
-//! Reads a session and the runs of sub-agents that belong to it.
+//! Reads a session and its sub-agent runs.
 
 use std::fs::File;
 use std::io::Read;
@@ -15,7 +15,7 @@ use crate::formats::lines::{Lines, UTF8_MARK, deepest, unreadable};
 use crate::formats::{Piece, Reading, Source, SourceConversation, SourceParent, whole_file};
 use crate::model::Time;
 
-/// A line that is not a record: what is known of the session, or an operation.
+/// A line that is not a record: the metadata of the session, or an operation.
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct SessionLine<'a> {
@@ -49,7 +49,7 @@ pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
     Ok(())
 }
 
-/// What a run belongs to: the id of a session, and the session if it was read.
+/// The parent of a run: the id of a session, and the session itself if it was read.
 type ParentSession<'a> = Option<(String, Option<&'a Replay>)>;
 
 fn read_file(path: &Path, above: ParentSession<'_>, reading: &mut Reading<'_>) -> Result<Option<Replay>> {
@@ -70,7 +70,7 @@ fn read_file(path: &Path, above: ParentSession<'_>, reading: &mut Reading<'_>) -
     Ok(Some(replay))
 }
 
-/// True when the first line is not JSON by itself.
+/// True when the first line alone is not JSON.
 fn is_one_object(path: &Path) -> Result<bool> {
     const FIRST: u64 = 64 * 1024;
     let mut head = Vec::new();
@@ -139,7 +139,7 @@ impl SessionReader<'_> {
                     Err(why) => reading.skip(self.path, number, format!("a message in it: {why}"))?,
                 }
             }
-            // A file that is one object is written anew each time its last reply goes on.
+            // A file that is one object is rewritten each time its last reply continues.
             let last = records.iter_mut().rev().map(|(record, _)| record).find(|record| record.is_reply());
             if let Some(reply) = last.filter(|_| is_whole) {
                 reply.is_open = true;
@@ -156,7 +156,7 @@ impl SessionReader<'_> {
         }
     }
 
-    /// Begins the conversation that the file is.
+    /// Starts the conversation of the file.
     fn begin(&mut self, line: &SessionLine<'_>) -> Result<()> {
         let Some(id) = line.session_id.clone() else { return Ok(()) };
         let created: Time =
@@ -175,7 +175,7 @@ impl SessionReader<'_> {
     }
 }
 
-/// A record without the blanks between its fields, as a log has it: a session moves from one kind of file to the other.
+/// Removes the white space between fields, so that a session has the same text in both kinds of files.
 fn dense(text: &str) -> String {
     let (mut is_quoted, mut is_escaped) = (false, false);
     let is_said = |letter: &char| {
@@ -187,7 +187,7 @@ fn dense(text: &str) -> String {
     text.chars().filter(is_said).collect()
 }
 
-/// A record, none when it has no id, or why it cannot be read.
+/// Parses a record; none if it has no id. The inner error says why it is invalid.
 fn record(text: &str) -> Result<std::result::Result<Option<Record>, String>> {
     match serde_json::from_str::<RawRecord<'_>>(text) {
         Ok(raw) => Record::read(raw).map(Ok),

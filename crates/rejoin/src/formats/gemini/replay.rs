@@ -1,4 +1,4 @@
-//! The list of messages while operations on it are read.
+//! Replays the operations on the list of messages.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
@@ -9,13 +9,13 @@ use crate::formats::thread_builder::ThreadBuilder;
 use crate::formats::{Reading, SourceConversation, SourceMessage, in_progress};
 use crate::model::{Message, Role, Time};
 
-/// So many of the newest records are held, because one before them may change.
+/// How many of the newest records are held, because an earlier one may change.
 const HELD: usize = 32;
 
-/// So many of the newest versions of a record are looked at: the program goes back to a recent one, if at all.
+/// How many of the newest versions of a record are compared: the program only returns to recent ones.
 const LOOKED_AT: usize = 64;
 
-/// A record of the file: what it says, and its text.
+/// A record of the file with its text.
 #[derive(Clone)]
 struct RecordLine {
     record: Record,
@@ -23,35 +23,35 @@ struct RecordLine {
     source: String,
 }
 
-/// A message that was told for a record.
+/// A message that was made of a record.
 struct RecordVersion {
-    /// What the next message follows.
+    /// The message that its children follow.
     last: String,
-    /// What it follows itself.
+    /// The message it follows.
     parent: Option<String>,
     pieces: BTreeSet<u64>,
 }
 
-/// A message on the list: a record, and which of its versions.
+/// An entry of the list: a record and one of its versions.
 #[derive(Clone)]
 struct ListEntry {
     id: String,
     version: usize,
 }
 
-/// One session while its operations are read.
+/// One session while its operations are replayed.
 pub(super) struct Replay {
     pub(super) thread: ThreadBuilder,
     versions: HashMap<String, Vec<RecordVersion>>,
     list: Vec<ListEntry>,
-    /// Where each record stands on the list first.
+    /// The first index of each record on the list.
     places: HashMap<String, usize>,
-    /// The newest record, which may come again with more.
+    /// The newest record, which may be repeated with more text.
     open: Option<RecordLine>,
-    /// What the program printed since.
+    /// Program output since then.
     printed: Vec<RecordLine>,
     held: VecDeque<RecordLine>,
-    /// When messages with calls were told, and their names.
+    /// The times and ids of messages with calls.
     calls: Vec<(Time, String)>,
 }
 
@@ -69,12 +69,12 @@ impl Replay {
         }
     }
 
-    /// The newest message with a call that was there at a time.
+    /// Returns the newest message with a call at a time.
     pub(super) fn caller(&self, time: Time) -> Option<String> {
         self.calls.iter().rev().find(|(called, _)| *called <= time).map(|(_, name)| name.clone())
     }
 
-    /// A record comes, or comes again.
+    /// Adds or updates a record.
     pub(super) fn record(
         &mut self,
         record: Record,
@@ -109,9 +109,10 @@ impl Replay {
         Ok(())
     }
 
-    /// True for a line that the program printed while the newest reply may go on. It stands after that reply.
+    /// True for output that the program printed while the newest reply may continue. It is placed after that
+    /// reply.
     ///
-    /// It is held like others, within the bytes that one line may have.
+    /// It is held like other lines, within the limit of one line.
     fn is_printed_meanwhile(&self, line: &RecordLine, most: u64) -> bool {
         let bytes: u64 = self.printed.iter().chain([line]).map(|line| line.source.len() as u64).sum();
         line.record.is_printed()
@@ -121,7 +122,7 @@ impl Replay {
             && !self.printed.iter().any(|printed| printed.record.id == line.record.id)
     }
 
-    /// The list is another one from now on.
+    /// Replaces the list.
     pub(super) fn checkpoint(
         &mut self,
         records: Vec<(Record, String)>,
@@ -139,7 +140,7 @@ impl Replay {
         Ok(())
     }
 
-    /// A message and everything after it is taken from the list.
+    /// Removes a message and everything after it from the list.
     pub(super) fn rewind(&mut self, id: &str, reading: &mut Reading<'_>) -> Result<()> {
         self.close(reading)?;
         if let Some(place) = self.places.get(id).copied() {
@@ -148,7 +149,7 @@ impl Replay {
         Ok(())
     }
 
-    /// Takes everything from a place on from the list.
+    /// Removes everything from an index on.
     fn cut(&mut self, place: usize) -> Vec<ListEntry> {
         let after = self.list.split_off(place);
         for step in &after {
@@ -159,7 +160,7 @@ impl Replay {
         after
     }
 
-    /// A record on the list changes. What came after it follows the changed one, as far as it is held.
+    /// Replaces a record on the list. Later records follow the new version, as far as they are held.
     fn replace(&mut self, place: usize, line: RecordLine, reading: &mut Reading<'_>) -> Result<()> {
         let step = &self.list[place];
         if line.record.pieces.is_subset(&self.versions[&step.id][step.version].pieces) {
@@ -174,7 +175,7 @@ impl Replay {
         Ok(())
     }
 
-    /// Puts a record at the end of the list. One that was told there before is not told again.
+    /// Appends a record to the list. Reuses its message if there is one with the same parent and contents.
     fn place(&mut self, line: RecordLine, reading: &mut Reading<'_>) -> Result<()> {
         let parent = self.tip().map(|tip| tip.last.clone());
         let id = line.record.id.clone();
@@ -231,7 +232,7 @@ impl Replay {
         Ok(version)
     }
 
-    /// Holds a record, within the bytes that one line may have.
+    /// Holds a record, within the limit of one line.
     fn hold(&mut self, line: RecordLine, most: u64) {
         self.held.retain(|held| held.record.id != line.record.id);
         self.held.push_back(line);
@@ -246,20 +247,20 @@ impl Replay {
         self.list.last().map(|step| &self.versions[&step.id][step.version])
     }
 
-    /// True for results that the message before has: a resumed session writes them twice.
+    /// True for results that the previous message has already: a resumed session writes them twice.
     fn is_told_above(&self, record: &Record) -> bool {
         record.is_only_results()
             && !record.pieces.is_empty()
             && self.tip().is_some_and(|tip| record.pieces.is_subset(&tip.pieces))
     }
 
-    /// Tells the newest record, and what was printed since.
+    /// Completes the newest record and the output after it.
     fn close(&mut self, reading: &mut Reading<'_>) -> Result<()> {
         let newest = self.open.take().into_iter().chain(std::mem::take(&mut self.printed));
         newest.into_iter().try_for_each(|line| self.place(line, reading))
     }
 
-    /// Tells what is left, and where the program would go on.
+    /// Completes the session, with the head from which the program would continue.
     pub(super) fn finish(&mut self, reading: &mut Reading<'_>) -> Result<()> {
         self.close(reading)?;
         let head = self.tip().map(|tip| tip.last.clone());

@@ -7,13 +7,13 @@ use crate::model::{
     Block, Fields, Json, Media, MediaKind, Other, Role, Text, Thinking, ToolCall, ToolResult,
 };
 
-/// The blocks of a list of contents; none when it is no list.
+/// Returns the blocks of a list of contents; none if it is not a list.
 pub(super) fn blocks(contents: &str) -> Option<Vec<Block>> {
     let contents: Vec<RawObject<'_>> = serde_json::from_str(contents).ok()?;
     Some(contents.into_iter().map(block).collect())
 }
 
-/// The role of a message: results are a tool's.
+/// Returns the role of a message: tool if it has results.
 pub(super) fn role_of(role: &str, blocks: &[Block]) -> Role {
     if blocks.iter().any(|block| matches!(block, Block::ToolResult(_))) {
         return Role::Tool;
@@ -49,7 +49,7 @@ fn thinking(found: &mut RawObject<'_>) -> Option<Block> {
     Some(Block::Thinking(Thinking { text, signature, extra: found.rest() }))
 }
 
-/// A call that the model wrote well; any other is kept as it is.
+/// A valid call by the model. Any other is kept unchanged.
 fn request(found: &mut RawObject<'_>) -> Option<Block> {
     let id = found.text("id")?;
     let mut outcome: RawObject<'_> = serde_json::from_str(found.raw("toolCall")?.get()).ok()?;
@@ -70,7 +70,7 @@ fn response(found: &mut RawObject<'_>) -> Option<Block> {
     Some(Block::ToolResult(ToolResult { call_id, output, is_error, extra: found.rest() }))
 }
 
-/// What a tool answered: a list of contents, alone or with whether it failed.
+/// The output of a tool: a list of contents, with or without a failure flag.
 fn answer(value: &RawValue) -> Option<(Json, bool)> {
     let (contents, is_error) = if value.get().starts_with('[') {
         (value, false)

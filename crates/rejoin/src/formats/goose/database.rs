@@ -23,10 +23,10 @@ const CHANGING: [&str; 8] = [
     "extension_data",
 ];
 
-/// Columns of a message that change when the program writes the session anew.
+/// Columns of a message that change when the program rewrites the session.
 const REWRITTEN: [&str; 4] = ["id", "timestamp", "tokens", "metadata_json"];
 
-/// The kind of a session that is a run of a sub-agent.
+/// The type of sub-agent sessions.
 const RUN: &str = "sub_agent";
 
 pub(super) fn detect(source: &Source) -> Detection {
@@ -35,7 +35,7 @@ pub(super) fn detect(source: &Source) -> Detection {
     })
 }
 
-/// True when the database beside an older file has its session.
+/// True when the database next to an older file contains its session.
 pub(super) fn has_taken_over(file: &Source) -> bool {
     let beside = file.path().with_file_name("sessions.db");
     whole_file::is_file(&beside)
@@ -80,7 +80,7 @@ fn read_session(database: &Database, id: &str, reading: &mut Reading<'_>) -> Res
         database.pass(source.len() as u64, reading)?;
         let metadata = row.text("metadata_json").and_then(|metadata| serde_json::from_str(metadata).ok());
         let kept = GooseMessage {
-            // The name that a later version gives to a message without one.
+            // The id that later versions give to a message without one.
             id: row.word("message_id").unwrap_or_else(|| format!("msg_{id}_{number}")),
             role: row.text("role").unwrap_or_default(),
             contents,

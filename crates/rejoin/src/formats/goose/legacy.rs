@@ -1,4 +1,4 @@
-//! Reads a session from a file of its own, as goose kept them before it had a database.
+//! Reads a session from its own file, the form that goose used before it had a database.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -96,7 +96,7 @@ pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
     thread.map_or(Ok(()), |mut thread| thread.finish(reading))
 }
 
-/// A session begins when something is said in it; only then it is known when.
+/// A session starts with its first message, because only that is sure to have a time.
 fn begin(
     source: &Source,
     about: Option<&(SessionHeader, u64, String)>,

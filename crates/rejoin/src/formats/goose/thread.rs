@@ -13,17 +13,17 @@ use crate::model::{Block, Json, Message, Role, Summary, Time};
 /// One session while it is read.
 pub(super) struct GooseThread {
     pub(super) thread: ThreadBuilder,
-    /// How often an id was given; ids of goose may repeat.
+    /// How often an id was used; ids of goose may repeat.
     given: HashMap<String, u64>,
-    /// The newest message, until it is known what follows it.
+    /// The newest message, until the next one is known.
     waiting: Option<PendingMessage>,
 }
 
-/// A message of which is not known whether it is a summary.
+/// A message that may turn out to be a summary.
 struct PendingMessage {
     found: SourceMessage,
     sight: Visibility,
-    /// True when the model does not see the message before.
+    /// True when the previous message is hidden from the model.
     follows_hidden: bool,
 }
 
@@ -34,7 +34,7 @@ struct Visibility {
     person: bool,
 }
 
-/// A message as goose keeps it.
+/// A message in the form of goose.
 pub(super) struct GooseMessage<'a> {
     pub(super) id: String,
     pub(super) role: &'a str,
@@ -46,13 +46,13 @@ pub(super) struct GooseMessage<'a> {
 }
 
 impl GooseThread {
-    /// Begins a session, and tells of it.
+    /// Starts a session and announces it.
     pub(super) fn begin(conversation: SourceConversation, reading: &mut Reading<'_>) -> Result<Self> {
         let thread = ThreadBuilder::announced(conversation, reading)?;
         Ok(Self { thread, given: HashMap::new(), waiting: None })
     }
 
-    /// Takes a message. The answer is why it could not be read.
+    /// Reads a message. Returns why it could not be read.
     pub(super) fn take(
         &mut self,
         kept: GooseMessage<'_>,
@@ -85,12 +85,12 @@ impl GooseThread {
         Ok(None)
     }
 
-    /// Hands over what is left.
+    /// Completes the last message.
     pub(super) fn finish(&mut self, reading: &mut Reading<'_>) -> Result<()> {
         self.waiting.take().map_or(Ok(()), |waiting| waiting.give(None, &mut self.thread, reading))
     }
 
-    /// An id that no other message of the session has.
+    /// Makes an id unique in the session.
     fn name(&mut self, id: String) -> String {
         let given = self.given.entry(id.clone()).or_default();
         *given += 1;
@@ -111,9 +111,9 @@ impl Visibility {
 }
 
 impl PendingMessage {
-    /// Hands over the message. A prompt that the person does not see, after what the model does not see, is a summary if
-    /// a reply follows that the person does not see either. A prompt that was only put away looks the same, but no such
-    /// reply follows it.
+    /// Passes on the message. A prompt that is hidden from the user, after a message that is hidden from the
+    /// model, is a summary if a reply follows that is also hidden from the user. A prompt that was merely
+    /// hidden looks the same, but no such reply follows it.
     fn give(
         mut self,
         next: Option<(Visibility, Role)>,
@@ -129,7 +129,7 @@ impl PendingMessage {
     }
 }
 
-/// The words of a message stand for those before it.
+/// Turns the text of a message into a summary.
 fn summarise(message: &mut Message) {
     let first = message.blocks.iter_mut().find(|block| matches!(block, Block::Text(_)));
     if let Some(block) = first

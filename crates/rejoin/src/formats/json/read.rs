@@ -1,4 +1,4 @@
-//! Reads a document as it streams by: one message at a time, whatever the white space between them.
+//! Streams a document, one message at a time, whatever the white space between them.
 
 use std::cell::Cell;
 use std::fmt;
@@ -20,7 +20,7 @@ use crate::formats::{
 };
 use crate::model::Fields;
 
-/// Levels of brackets around what a limit on depth is about: the document, its lists, the message and its blocks.
+/// The nesting around what the depth limit applies to: the document, its lists, the message and its blocks.
 const AROUND: usize = 8;
 
 /// Reads a document.
@@ -35,14 +35,14 @@ pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
     let mut desk = PieceSink { reading, path, gauge, outcome: Ok(()), number: 0, family };
     let mut json = serde_json::Deserializer::from_reader(BufReader::with_capacity(1 << 16, gauged));
     let read = Document(&mut desk).deserialize(&mut json).and_then(|()| json.end());
-    // What stopped the reading says more than what the parser made of it.
+    // The error that stopped the pass is more precise than the parser's.
     std::mem::replace(&mut desk.outcome, Ok(()))?;
     read.map_err(|cause| Error::invalid("read a document of Rejoin").because(cause))?;
     desk.family.finish(desk.reading)?;
     desk.pass()
 }
 
-/// How much was read, and how much of it since the last item.
+/// Counts the bytes read, in total and since the last item.
 #[derive(Default)]
 struct ByteCount {
     all: Cell<u64>,
@@ -50,7 +50,7 @@ struct ByteCount {
     told: Cell<u64>,
 }
 
-/// A file that ends in an error when it, or one item in it, is too large.
+/// A file that fails when it, or one item in it, exceeds the limit.
 struct LimitedFile {
     file: File,
     gauge: Rc<ByteCount>,
@@ -67,7 +67,7 @@ impl Read for LimitedFile {
         if all > self.all {
             return Err(io::Error::other(format!("the file has more than {} bytes", self.all)));
         }
-        // The buffer may hold the beginning of the next item.
+        // The buffer may contain the beginning of the next item.
         if item > self.item.saturating_add(buffer.len() as u64) {
             return Err(io::Error::other(format!("one message has more than {} bytes", self.item)));
         }
@@ -75,14 +75,14 @@ impl Read for LimitedFile {
     }
 }
 
-/// Where pieces are handed over.
+/// Passes on pieces during parsing.
 struct PieceSink<'r, 'a> {
     reading: &'r mut Reading<'a>,
     path: &'r Path,
     gauge: Rc<ByteCount>,
-    /// Why nothing more is taken; the parser cannot carry it.
+    /// The error that stopped the pass; the parser cannot carry it.
     outcome: Result<()>,
-    /// How many messages there were.
+    /// The number of messages so far.
     number: u64,
     family: SubagentGroup,
 }
@@ -100,7 +100,7 @@ impl PieceSink<'_, '_> {
         })
     }
 
-    /// An item is complete: the next one may be as large.
+    /// Completes an item and resets its byte count.
     fn pass(&mut self) -> Result<()> {
         self.gauge.item.set(0);
         let passed = self.gauge.all.get() - self.gauge.told.replace(self.gauge.all.get());
@@ -108,7 +108,7 @@ impl PieceSink<'_, '_> {
     }
 }
 
-/// A value that is handed over while it is read.
+/// Implements a value that is passed on while it is parsed.
 macro_rules! read_by_visiting {
     ($seed:ident, $method:ident) => {
         impl<'de> DeserializeSeed<'de> for $seed<'_, '_, '_> {
@@ -179,7 +179,7 @@ impl<'de> Visitor<'de> for OneConversation<'_, '_, '_> {
         f.write_str("a conversation")
     }
 
-    /// Messages may stand before some of the other members, because other programs sort them.
+    /// Messages may come before other members, because some programs sort them.
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<(), A::Error> {
         let mut known = Fields::new();
         let mut is_new = true;
@@ -204,7 +204,7 @@ impl<'de> Visitor<'de> for OneConversation<'_, '_, '_> {
         for BranchRow { id: own, title, head } in branches {
             self.0.give(Piece::Branch(SourceBranch { conversation: id.clone(), id: own, title, head }))?;
         }
-        // Only at its end is it known what started it.
+        // What started it is only known at its end.
         let added = self.0.family.add(&conversation, self.0.reading);
         self.0.settle(added)
     }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::formats::SourceKept;
 use crate::model::{Conversation, Message, Time};
 
-/// What is known of a conversation, apart from its messages.
+/// A conversation without its messages.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct ConversationRow {
     pub(super) id: String,
@@ -20,7 +20,7 @@ pub(super) struct ConversationRow {
     pub(super) branches: Vec<BranchRow>,
 }
 
-/// What started a run of a sub-agent.
+/// What started a sub-agent run.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct ParentRow {
     pub(super) conversation: String,
@@ -38,7 +38,7 @@ pub(super) struct BranchRow {
     pub(super) head: String,
 }
 
-/// A message, and where it stands.
+/// A message and its place in the tree.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct MessageRow {
     pub(super) id: String,

@@ -9,7 +9,7 @@ use crate::formats::json::VERSION;
 use crate::formats::json::row::{BranchRow, ConversationRow, MessageRow, ParentRow};
 use crate::formats::{SourceConversation, SourceMessage, Tree, Written};
 
-/// Writes everything in the tree as one file, named after its main conversation.
+/// Writes the whole tree as one file, named after its main conversation.
 pub(super) fn write(tree: &Tree) -> Result<Vec<Written>> {
     let main = tree.main()?;
     let mut text = format!("{{\"rejoin\":{VERSION},\"conversations\":[");
@@ -69,7 +69,7 @@ fn message_row(tree: &Tree, found: &SourceMessage) -> MessageRow {
     }
 }
 
-/// An id may have been chosen by anybody, and a name of a file may not.
+/// Returns a safe file name for an id, which is untrusted input.
 fn file_name(id: &str) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '-' || letter == '_';
     let name: String =

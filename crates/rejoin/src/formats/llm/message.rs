@@ -1,4 +1,4 @@
-//! A message of a thread with its parts, as ours.
+//! Converts the messages of a thread and their parts.
 
 use serde_json::{Map, Value, json};
 
@@ -7,7 +7,7 @@ use crate::formats::database::{Database, Row};
 use crate::formats::llm::references;
 use crate::model::{Block, Fields, Json, Message, Other, Role, Text, Thinking, ToolCall, ToolResult, Usage};
 
-/// Reads a message, and the text that it is kept as.
+/// Reads a message and returns it with its source text.
 pub(super) fn read(database: &Database, hash: &str) -> Result<Option<(Message, Value)>> {
     let Some(row) = database.one("SELECT * FROM messages WHERE hash = ?1", &[hash.into()])? else {
         return Ok(None);
@@ -27,7 +27,7 @@ fn role_of(row: &Row) -> Role {
     row.text("role").and_then(|role| role.parse().ok()).unwrap_or(Role::System)
 }
 
-/// Who answered in a call, and what it took.
+/// Adds the model and the usage of a call.
 pub(super) fn describe(message: &mut Message, call: &Row) {
     if let Some(model) = call.word("resolved_model").or_else(|| call.word("model")) {
         message.extra.set("model", text(&model));
@@ -78,7 +78,7 @@ fn block(database: &Database, part: &Row) -> Result<Block> {
     })
 }
 
-/// What a tool answered: its text, or its text and files.
+/// The output of a tool: its text, or its text and files.
 fn result(database: &Database, mut fields: Map<String, Value>) -> Result<ToolResult> {
     let call_id = take(&mut fields, "tool_call_id").unwrap_or_default();
     let said = fields.shift_remove("output").unwrap_or(Value::Null);
@@ -97,7 +97,7 @@ fn result(database: &Database, mut fields: Map<String, Value>) -> Result<ToolRes
     Ok(ToolResult { call_id, output, is_error, extra: rest(fields) })
 }
 
-/// Text that was kept in pieces, because some of them stand elsewhere.
+/// Joins text that was split because parts of it are stored elsewhere.
 fn joined(database: &Database, pieces: &[Value]) -> Result<String> {
     let mut whole = String::new();
     for piece in pieces {

@@ -1,4 +1,4 @@
-//! Conversations as llm kept them first: a prompt and its answer in one row.
+//! Conversations in the first schema: a prompt and its answer in one row.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -12,10 +12,10 @@ use crate::formats::thread_builder::ThreadBuilder;
 use crate::formats::{Aside, Piece, Reading, SourceConversation, SourceMessage};
 use crate::model::{Block, Fields, Json, Message, Role, Thinking, Time, ToolCall, ToolResult};
 
-/// The responses of each conversation, by their ids.
+/// The ids of each conversation's responses.
 pub(super) type ResponseIds = BTreeMap<String, Vec<String>>;
 
-/// Lists the responses. A row that belongs to no conversation is one by itself.
+/// Lists the responses. A row without a conversation is one of its own.
 pub(super) fn list(database: &Database) -> Result<ResponseIds> {
     let mut all = ResponseIds::new();
     let sql = "SELECT coalesce(conversation_id, id) AS conversation, id FROM responses ORDER BY id";
@@ -31,7 +31,7 @@ pub(super) fn list(database: &Database) -> Result<ResponseIds> {
     Ok(all)
 }
 
-/// Keeps the rows of a conversation beside the thread that it became.
+/// Keeps the rows of a conversation next to the thread that it became.
 pub(super) fn keep(
     database: &Database,
     thread: &str,
@@ -57,7 +57,7 @@ fn response(database: &Database, id: &str) -> Result<Option<Row>> {
     database.one("SELECT * FROM responses WHERE id = ?1", &[id.into()])
 }
 
-/// Which tables there are beside the responses, and where the rows of a response are in those without an index.
+/// The optional tables, and the rows of each response in those without an index.
 struct ResponseTables {
     calls: HashMap<String, Vec<i64>>,
     results: HashMap<String, Vec<i64>>,
@@ -100,7 +100,7 @@ struct ResponsesThread<'a> {
     database: &'a Database,
     tables: &'a ResponseTables,
     thread: ThreadBuilder,
-    /// The instructions that hold, which are in every row or only in the first.
+    /// The current instructions. Rows repeat them, or only the first row has them.
     system: String,
 }
 
@@ -198,7 +198,7 @@ impl<'a> ResponsesThread<'a> {
         self.thread.add(SourceMessage { source, ..message }, reading)
     }
 
-    /// A text with the pieces that stand before it, each on lines of its own, as the model was sent them.
+    /// Joins a text with the fragments before it, each on its own line, as they were sent to the model.
     fn words(&self, own: Option<&str>, table: Option<&str>, id: &str) -> Result<String> {
         let mut pieces = Vec::new();
         if let Some(table) = table {

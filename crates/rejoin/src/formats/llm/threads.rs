@@ -1,4 +1,4 @@
-//! Threads: each a conversation with every message that it, or a call in it, ever pointed at.
+//! Threads: each is a conversation with every message that it, or a call in it, ever pointed to.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,7 +10,7 @@ use crate::formats::thread_builder::ThreadBuilder;
 use crate::formats::{Piece, Reading, SourceConversation, SourceMessage};
 use crate::model::Time;
 
-/// Reads every thread, and takes what it was before from the earlier conversations.
+/// Reads every thread, and takes its earlier rows from `earlier`.
 pub(super) fn read(database: &Database, earlier: &mut ResponseIds, reading: &mut Reading<'_>) -> Result<()> {
     let calls = FirstCalls::of(database)?;
     for id in database.names("SELECT id FROM threads ORDER BY id", &[])? {
@@ -18,7 +18,8 @@ pub(super) fn read(database: &Database, earlier: &mut ResponseIds, reading: &mut
         responses::keep(database, &id, &earlier.remove(&id).unwrap_or_default(), reading)?;
         reading.give(Piece::Complete(id))?;
     }
-    let sql = "SELECT count(*) AS number FROM turns WHERE thread_id IS NULL OR thread_id NOT IN (SELECT id FROM threads)";
+    let sql = "SELECT count(*) AS number FROM turns \
+               WHERE thread_id IS NULL OR thread_id NOT IN (SELECT id FROM threads)";
     let number = database.one(sql, &[])?.and_then(|row| row.count("number")).unwrap_or(0);
     if number > 0 {
         reading.skip(database.path(), 0, format!("{number} calls belong to no thread"))?;
@@ -26,14 +27,14 @@ pub(super) fn read(database: &Database, earlier: &mut ResponseIds, reading: &mut
     Ok(())
 }
 
-/// Which call a message was first part of. Messages are shared, so they cannot say it themselves.
+/// The first call of each message. Messages are shared, so they do not record it themselves.
 struct FirstCalls {
     ids: Vec<String>,
     first: HashMap<String, usize>,
 }
 
 impl FirstCalls {
-    /// Ids of calls grow with time, so that a message has the same first call whenever it is read.
+    /// Ids of calls increase with time, so a message always has the same first call.
     fn of(database: &Database) -> Result<Self> {
         let ids = database.names("SELECT id FROM turns ORDER BY id", &[])?;
         let mut first = HashMap::new();
@@ -48,14 +49,14 @@ impl FirstCalls {
         Ok(Self { ids, first })
     }
 
-    /// The call that a message was first part of.
+    /// Returns the first call of a message.
     fn first(&self, database: &Database, hash: &str) -> Result<Option<Row>> {
         let Some(place) = self.first.get(hash) else { return Ok(None) };
         database.one("SELECT * FROM turns WHERE id = ?1", &[self.ids[*place].as_str().into()])
     }
 }
 
-/// The messages above a message and itself, the topmost first, as far as they are not known.
+/// Returns a message and those above it, root first, down from the newest known one.
 fn path(database: &Database, tip: Option<String>, is_known: impl Fn(&str) -> bool) -> Result<Vec<String>> {
     let (mut path, mut seen) = (Vec::new(), HashSet::new());
     let mut next = tip;
@@ -107,7 +108,7 @@ struct TurnsThread<'a> {
 }
 
 impl TurnsThread<'_> {
-    /// Hands over the messages that lead to one, as far as they are new.
+    /// Passes on the messages that lead to `tip`, unless they were passed on before.
     fn follow(&mut self, tip: Option<String>, reading: &mut Reading<'_>) -> Result<()> {
         for hash in path(self.database, tip, |hash| self.given.contains(hash))? {
             self.give(&hash, reading)?;
@@ -133,7 +134,7 @@ impl TurnsThread<'_> {
         self.thread.add(SourceMessage { source, ..message }, reading)
     }
 
-    /// A call that said nothing new has no message that it could stand beside.
+    /// A call without a new message is kept by itself.
     fn keep_if_silent(&mut self, turn: &str, tip: Option<&str>, reading: &mut Reading<'_>) -> Result<()> {
         let first =
             tip.and_then(|tip| self.calls.first.get(tip)).map(|place| self.calls.ids[*place].as_str());

@@ -1,4 +1,4 @@
-//! Reads every session of a database, those that started others first.
+//! Reads every session of a database, parents first.
 
 use std::collections::{HashMap, HashSet};
 
@@ -53,7 +53,7 @@ pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
     })
 }
 
-/// The ids of sessions, each after the one that started it.
+/// Returns the ids of sessions, parents first.
 fn order(database: &Database) -> Result<Vec<String>> {
     let mut below: HashMap<Option<String>, Vec<String>> = HashMap::new();
     let mut all: Vec<(String, Option<String>)> = Vec::new();
@@ -77,7 +77,7 @@ fn order(database: &Database) -> Result<Vec<String>> {
         waiting.extend(below.remove(&Some(id.clone())).unwrap_or_default().into_iter().rev());
         order.push(id);
     }
-    // Sessions that started each other in a circle were never reached.
+    // Sessions in a cycle were never reached.
     let seen: HashSet<String> = order.iter().cloned().collect();
     order.extend(all.into_iter().map(|(id, _)| id).filter(|id| !seen.contains(id)));
     Ok(order)
@@ -123,7 +123,7 @@ fn read_session(
     thread.finish(reading).map(Some)
 }
 
-/// What the column `data` says, with the names that stand in other columns, as an export has them.
+/// Returns the JSON in the column `data`, with the names of other columns, as in an export.
 fn fields(row: &Row, names: &[(&str, &str)]) -> Option<Map<String, Value>> {
     let Value::Object(mut fields) = serde_json::from_str(row.text("data")?).ok()? else { return None };
     for (name, column) in names {
@@ -134,12 +134,13 @@ fn fields(row: &Row, names: &[(&str, &str)]) -> Option<Map<String, Value>> {
     Some(fields)
 }
 
-/// Versions to come keep messages elsewhere.
+/// Later versions keep messages elsewhere.
 fn tell_newer(database: &Database, reading: &mut Reading<'_>) -> Result<()> {
     if !database.has("session_message", &["session_id"])? {
         return Ok(());
     }
-    let sql = "SELECT count(*) AS number FROM session_message WHERE session_id NOT IN (SELECT session_id FROM message)";
+    let sql = "SELECT count(*) AS number FROM session_message \
+               WHERE session_id NOT IN (SELECT session_id FROM message)";
     let number = database.one(sql, &[])?.and_then(|row| row.count("number")).unwrap_or(0);
     if number == 0 {
         return Ok(());

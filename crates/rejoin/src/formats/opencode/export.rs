@@ -1,4 +1,4 @@
-//! Reads a session as `opencode export` writes it: one JSON object.
+//! Reads a session in the form of `opencode export`: one JSON object.
 
 use std::cell::Cell;
 use std::fmt;
@@ -13,7 +13,7 @@ use crate::formats::opencode::session::OpenCodeSession;
 use crate::formats::opencode::thread::{OpenCodeThread, RunCallers};
 use crate::formats::{Piece, Reading, Source, whole_file};
 
-/// What of a session changes with every message.
+/// Fields of a session that change with every message.
 const CHANGING: [&str; 4] = ["summary", "cost", "tokens", "time"];
 
 #[derive(Deserialize)]
@@ -30,13 +30,13 @@ struct ExportedMessage {
     parts: Vec<Map<String, Value>>,
 }
 
-/// True when the first thing in a file is what is known of a session.
+/// True when a file begins with the description of a session.
 pub(super) fn is_export(source: &Source) -> bool {
     if source.is_directory() || !source.head().trim_ascii_start().starts_with(b"{") {
         return false;
     }
     let first = Cell::new(None);
-    // The file goes on after its head, so that the object is never read to its end.
+    // The file continues after its head, so the object never parses to its end.
     let _ = First(&first).deserialize(&mut serde_json::Deserializer::from_slice(source.head()));
     first.into_inner().is_some_and(|session| session.id.starts_with("ses") && session.directory.is_some())
 }

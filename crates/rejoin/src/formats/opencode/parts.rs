@@ -5,18 +5,18 @@ use serde_json::{Map, Value};
 use crate::formats::content::kind_of;
 use crate::model::{Block, Fields, Json, Media, Other, Text, Thinking, ToolCall, ToolResult};
 
-/// Names that say where a part stands, and when; the text of the source has them.
+/// Fields with the ids and the time of a part, which the source text has.
 const STANDING: [&str; 5] = ["type", "id", "sessionID", "messageID", "time"];
 
-/// What one part becomes.
+/// What a part is converted to.
 pub(super) enum ParsedPart {
     /// A block of the message.
     Block(Block),
-    /// A call, with what came back, if it did.
+    /// A call, with its result if there is one.
     Tool(ToolCall, Option<ToolResult>),
-    /// The mark where a request to the model begins.
+    /// The start of a request to the model.
     Step,
-    /// A mark of the program's own, which the text of the source has.
+    /// A marker of the program, which only the source text has.
     Mark,
 }
 
@@ -61,7 +61,7 @@ fn thinking(fields: &Map<String, Value>, text: &str) -> Thinking {
     }
 }
 
-/// A file: its bytes in the address itself, or where they are.
+/// A file: a data URL or another address.
 fn media(fields: &Map<String, Value>) -> Option<Media> {
     let (mime, url) = (fields.get("mime")?.as_str()?, fields.get("url")?.as_str()?);
     let kind = kind_of(mime);
@@ -91,7 +91,7 @@ fn tool(fields: &Map<String, Value>) -> Option<ParsedPart> {
     Some(ParsedPart::Tool(ToolCall { id, name, input, extra: Fields::new() }, result))
 }
 
-/// What a tool answered: its text, or its text and files.
+/// The output of a tool: its text, or its text and files.
 fn output(state: &Map<String, Value>) -> Json {
     let text = state.get("output").unwrap_or(&Value::Null);
     let files: Vec<Block> = state
@@ -109,7 +109,7 @@ fn output(state: &Map<String, Value>) -> Json {
     }
 }
 
-/// The session that a call started.
+/// Returns the session that a call started.
 pub(super) fn started(fields: &Map<String, Value>) -> Option<&str> {
     fields.get("state")?["metadata"]["sessionId"].as_str()
 }

@@ -1,4 +1,4 @@
-//! A session as its database or its export describes it.
+//! The description of a session in a database or an export.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -7,7 +7,7 @@ use crate::formats::database::Row;
 use crate::formats::{SourceConversation, SourceParent};
 use crate::model::{Status, Time};
 
-/// What is known of a session.
+/// The description of a session.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct OpenCodeSession {
@@ -37,7 +37,7 @@ pub(super) struct Times {
     pub(super) archived: Option<Value>,
 }
 
-/// From where on messages were taken back: a message, or a part of it.
+/// Where reverted messages begin: a message, or a part of it.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Revert {
@@ -62,7 +62,7 @@ impl OpenCodeSession {
         }
     }
 
-    /// The conversation. `asked` is the message that asked for it, if it is a run of a sub-agent.
+    /// Returns the conversation. `asked` is the message that started it, if it is a sub-agent run.
     pub(super) fn conversation(&self, asked: Option<String>) -> SourceConversation {
         let mut conversation = SourceConversation::new(self.id.clone(), self.time.created);
         let header = &mut conversation.header;

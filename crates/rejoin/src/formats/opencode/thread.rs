@@ -13,22 +13,22 @@ use crate::formats::{
 };
 use crate::model::{Block, Fields, Json, Message, Other, Role, Summary, Time, ToolResult, Usage};
 
-/// The messages that started sessions, by the session.
+/// The messages that started sessions, by session.
 pub(super) type RunCallers = HashMap<String, String>;
 
 /// One session while it is read.
 pub(super) struct OpenCodeThread {
     pub(super) thread: ThreadBuilder,
     revert: Option<Revert>,
-    /// What each message of the program became: the messages from a place on.
+    /// The first message, by index, that each message of the program became.
     places: Vec<(String, usize)>,
-    /// Every message, in order.
+    /// The ids of all messages, in order.
     ids: Vec<String>,
-    /// The message that a summary was asked with, and the first that stays, by their places.
+    /// The request for a summary, by index, and the first message that stays.
     asked: Option<(usize, Option<String>)>,
 }
 
-/// What a request to the model answered, and what its tools did.
+/// One response of the model, with the results of its tools.
 #[derive(Default)]
 struct ModelStep {
     blocks: Vec<Block>,
@@ -38,7 +38,7 @@ struct ModelStep {
     has_call: bool,
 }
 
-/// What is the same for every message that one of the program's becomes.
+/// What all messages made of one message of the program have in common.
 struct MessageOrigin<'a> {
     id: String,
     time: Option<Time>,
@@ -47,7 +47,7 @@ struct MessageOrigin<'a> {
     progress: Completion,
 }
 
-/// Whether more of a message may come.
+/// Whether a message may continue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Completion {
     Open,
@@ -55,14 +55,14 @@ enum Completion {
 }
 
 impl Completion {
-    /// The program writes a message first and its parts one by one, and when a reply was complete at its end.
+    /// The program writes a message first, its parts one by one, and the completion time of a reply last.
     fn of(info: &Map<String, Value>, parts: &[Map<String, Value>]) -> Self {
         let is_reply = info.get("role").and_then(Value::as_str) == Some("assistant");
         let is_over = info.get("time").is_some_and(|time| time.get("completed").is_some());
         if (is_reply && !is_over) || parts.is_empty() { Self::Open } else { Self::Complete }
     }
 
-    /// Marks a message that is not complete.
+    /// Marks an incomplete message.
     fn mark(self, message: &mut Message) {
         if self == Self::Open {
             in_progress::mark(message);
@@ -71,7 +71,7 @@ impl Completion {
 }
 
 impl OpenCodeThread {
-    /// Begins a session, and tells of it.
+    /// Starts a session and announces it.
     pub(super) fn begin(
         session: &OpenCodeSession,
         runs: &RunCallers,
@@ -83,7 +83,7 @@ impl OpenCodeThread {
         Ok(Self { thread, revert, places: Vec::new(), ids: Vec::new(), asked: None })
     }
 
-    /// Takes a message with its parts, and tells how many bytes they have.
+    /// Reads a message with its parts. Returns their size in bytes.
     pub(super) fn take(
         &mut self,
         mut info: Map<String, Value>,
@@ -107,7 +107,7 @@ impl OpenCodeThread {
         Ok(bytes)
     }
 
-    /// Takes away what the program notes later, and keeps it beside the messages.
+    /// Removes what the program notes later, and keeps it next to the messages.
     fn put_aside(
         &mut self,
         id: &str,
@@ -151,7 +151,7 @@ impl OpenCodeThread {
         self.thread.add(SourceMessage { source: envelope.source, ..message }, reading)
     }
 
-    /// A reply is cut where the model was asked again, so that results stand before what follows from them.
+    /// Splits a reply at each request to the model, so that results come before what follows from them.
     fn take_reply(
         &mut self,
         envelope: MessageOrigin<'_>,
@@ -186,7 +186,7 @@ impl OpenCodeThread {
         let last = steps.len() - 1;
         for (place, step) in steps.into_iter().enumerate() {
             let id = if place == 0 { envelope.id.clone() } else { format!("{}/{place}", envelope.id) };
-            // The text of the source stands with the first, which it is named after.
+            // The source text is stored once, with the first message.
             let source = if place == 0 { envelope.source.clone() } else { String::new() };
             let mut message = Message::new(Role::Assistant, step.blocks);
             describe(&mut message, envelope.info);
@@ -233,7 +233,7 @@ impl OpenCodeThread {
         self.thread.add(SourceMessage { source: envelope.source, keeps, ..message }, reading)
     }
 
-    /// The messages that stay visible beside a summary.
+    /// Returns the messages that stay visible next to a summary.
     fn kept(&mut self) -> Vec<SourceKept> {
         let Some((end, Some(first))) = self.asked.take() else { return Vec::new() };
         let begin = self.places.iter().find(|(id, _)| *id == first).map_or(end, |(_, place)| *place);
@@ -246,7 +246,7 @@ impl OpenCodeThread {
         self.thread.next(id, message)
     }
 
-    /// Tells where the program would go on, if something was taken back. The conversation is the answer.
+    /// Completes the session. If messages were reverted, the head is the last one before them.
     pub(super) fn finish(mut self, reading: &mut Reading<'_>) -> Result<SourceConversation> {
         if let Some(head) = self.reverted_to() {
             self.thread.finish(Some(head), reading)?;
@@ -254,11 +254,11 @@ impl OpenCodeThread {
         Ok(self.thread.conversation)
     }
 
-    /// The last message that was not taken back, if any was.
+    /// Returns the last message that was not reverted, if any was.
     fn reverted_to(&self) -> Option<String> {
         let revert = self.revert.as_ref()?;
         let which = self.places.iter().position(|(id, _)| *id == revert.message)?;
-        // Where only a part of a message was taken back, the rest of it still counts.
+        // If only a part of a message was reverted, the rest still counts.
         let next = if revert.part.is_some() { which + 1 } else { which };
         let end = self.places.get(next).map_or(self.ids.len(), |(_, place)| *place);
         end.checked_sub(1).map(|last| self.ids[last].clone())
@@ -275,12 +275,12 @@ fn blocks_of(part: ParsedPart) -> Vec<Block> {
     }
 }
 
-/// True for a reply that is a summary, and complete.
+/// True for a reply that is a complete summary.
 fn is_summary(info: &Map<String, Value>) -> bool {
     info.get("summary") == Some(&json!(true)) && info.contains_key("finish") && !info.contains_key("error")
 }
 
-/// Who replied.
+/// Adds the provider and the model of a reply.
 fn describe(message: &mut Message, info: &Map<String, Value>) {
     let provider = info.get("providerID").and_then(Value::as_str);
     if let Some(provider) = provider {
@@ -294,7 +294,7 @@ fn describe(message: &mut Message, info: &Map<String, Value>) {
     }
 }
 
-/// How a reply ended.
+/// Adds the finish reason, the usage and the error of a reply.
 fn conclude(message: &mut Message, info: &Map<String, Value>) {
     message.finish = info.get("finish").and_then(Value::as_str).map(str::to_owned);
     if let Some(tokens) = info.get("tokens") {

@@ -1,4 +1,4 @@
-//! One line of a session, as far as a reader looks into it.
+//! One line of a session, as far as the reader needs it.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use crate::formats::partial_object::PartialObject;
 use crate::model::Time;
 
-/// A line. What is not here is kept with the text of the line.
+/// A line. Other fields are kept in the text of the line.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct QwenLine<'a> {
@@ -17,7 +17,7 @@ pub(super) struct QwenLine<'a> {
     pub(super) session_id: Option<String>,
     #[serde(borrow)]
     timestamp: Option<&'a RawValue>,
-    /// Who made it: `real_user` is the person.
+    /// Who wrote it; `real_user` is the user.
     pub(super) provenance: Option<String>,
     pub(super) cwd: Option<String>,
     pub(super) model: Option<String>,
@@ -27,7 +27,7 @@ pub(super) struct QwenLine<'a> {
     pub(super) usage_metadata: Option<&'a RawValue>,
 }
 
-/// What the API sent or was sent.
+/// A message in the form of the API.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct ApiContent<'a> {
@@ -47,7 +47,7 @@ pub(super) fn begins(text: &str) -> bool {
 }
 
 impl QwenLine<'_> {
-    /// True when somebody said something on it.
+    /// True for a message.
     pub(super) fn says_something(&self) -> bool {
         self.message.is_some() && matches!(self.kind.as_deref(), Some("user" | "assistant" | "tool_result"))
     }
@@ -59,7 +59,7 @@ impl QwenLine<'_> {
             && self.message.as_ref().is_some_and(|said| said.parts.is_some())
     }
 
-    /// When, if the line says so in a way that can be read.
+    /// Returns the time, if it is valid.
     pub(super) fn time(&self) -> Option<Time> {
         serde_json::from_str(self.timestamp?.get()).ok()
     }

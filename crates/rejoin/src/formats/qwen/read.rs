@@ -1,4 +1,4 @@
-//! Reads a session: every line on which something is said is a message.
+//! Reads a session: every line with a message becomes one.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -12,7 +12,7 @@ use crate::formats::thread_builder::ThreadBuilder;
 use crate::formats::{INJECTED, Reading, Source, SourceConversation, SourceMessage};
 use crate::model::{Block, Json, Message, Role, Time, Usage};
 
-/// Who says what a person said.
+/// The provenance of the user's own messages.
 const PERSON: &str = "real_user";
 
 pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
@@ -43,7 +43,7 @@ pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
 struct QwenThread<'a> {
     stem: &'a str,
     thread: ThreadBuilder,
-    /// True once a line has said which session it is.
+    /// True once a line has given the session its id.
     is_begun: bool,
     lineage: Lineage,
 }
@@ -76,7 +76,7 @@ impl QwenThread<'_> {
         self.thread.add(SourceMessage { line: number, source: text.to_owned(), ..message }, reading)
     }
 
-    /// Learns what a line says about the session.
+    /// Records what a line says about the session.
     fn learn(&mut self, line: &QwenLine<'_>) {
         let conversation = &mut self.thread.conversation;
         if !self.is_begun
@@ -99,7 +99,7 @@ impl QwenThread<'_> {
     }
 }
 
-/// What is said on a line.
+/// Returns the message of a line.
 fn said(line: &QwenLine<'_>, id: &str) -> Result<Option<Message>> {
     let Some(said) = &line.message else { return Ok(None) };
     let found = said.parts.ok_or_else(|| Error::invalid("its message has no parts"))?;
