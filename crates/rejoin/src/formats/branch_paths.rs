@@ -2,6 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 
+use uuid::Uuid;
+
+use crate::formats::derived_uuid::uuid_of;
 use crate::formats::{SourceConversation, SourceMessage, Tree};
 
 /// Returns the path to the head first, then the paths to the other leaves.
@@ -28,6 +31,18 @@ pub(super) fn paths<'a>(tree: &'a Tree, conversation: &'a SourceConversation) ->
         .copied()
         .collect();
     std::iter::once(chosen).chain(others.into_iter().map(path_to)).collect()
+}
+
+/// Returns the paths of a conversation with the ids of their files: the conversation's own for the first path, and an id
+/// derived from it for each of the others.
+pub(super) fn files<'a>(
+    tree: &'a Tree,
+    conversation: &'a SourceConversation,
+) -> impl Iterator<Item = (Uuid, Vec<&'a SourceMessage>)> {
+    paths(tree, conversation).into_iter().enumerate().map(|(place, path)| match place {
+        0 => (uuid_of(&conversation.id), path),
+        _ => (uuid_of(&format!("{}/{place}", conversation.id)), path),
+    })
 }
 
 /// Returns the main conversation of a tree first, then the others.

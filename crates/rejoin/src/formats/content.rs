@@ -8,7 +8,9 @@ use std::fmt::Write as _;
 use serde_json::value::RawValue;
 
 use crate::formats::raw_object::{RawObject, is_text};
-use crate::model::{Block, Json, Media, MediaKind, Message, Other, Role, Thinking, ToolCall, ToolResult};
+use crate::model::{
+    Block, Json, Media, MediaKind, Message, Other, Role, Summary, Text, Thinking, ToolCall, ToolResult,
+};
 
 /// How many characters of a call or a result are written as text; the tag has all of it.
 const SHOWN: usize = 2_000;
@@ -131,6 +133,16 @@ pub(super) fn spoken(message: &Message) -> String {
         text.push_str(&words);
     }
     text
+}
+
+/// Turns the first text of a message into a summary.
+pub(super) fn summarize_first_text(message: &mut Message) {
+    let first = message.blocks.iter_mut().find(|block| matches!(block, Block::Text(_)));
+    if let Some(block) = first
+        && let Block::Text(Text { text, extra }) = block
+    {
+        *block = Block::Summary(Summary { text: text.clone(), extra: extra.clone() });
+    }
 }
 
 /// Returns the beginning of a long text.

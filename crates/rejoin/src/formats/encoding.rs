@@ -1,9 +1,17 @@
-//! Binary data as text: base64 and hexadecimal.
+//! Values as text: binary data as base64 or hexadecimal, plain data as JSON.
 
 use std::fmt::Write as _;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use serde::Serialize;
+
+use crate::model::Json;
+
+/// Converts plain data to JSON.
+pub(super) fn json_of(value: impl Serialize) -> Json {
+    Json::of(&value).expect("texts, numbers, fields and blocks are JSON")
+}
 
 /// Encodes bytes in base64, with padding.
 pub(super) fn base64(bytes: &[u8]) -> String {

@@ -7,6 +7,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::formats::codex::API;
+use crate::formats::encoding::json_of;
 use crate::formats::raw_object::{RawObject, is_text};
 use crate::model::{
     Block, Fields, Json, Media, MediaKind, Message, Other, Role, Thinking, ToolCall, ToolResult,
@@ -128,14 +129,14 @@ fn reasoning(found: &mut RawObject<'_>) -> Block {
 
 fn function_call(found: &mut RawObject<'_>) -> Option<ConversationItem> {
     let arguments = found.text("arguments")?;
-    let input = Json::parse(arguments.as_str()).unwrap_or_else(|_| string(&arguments));
+    let input = Json::parse(arguments.as_str()).unwrap_or_else(|_| json_of(&arguments));
     let mut extra = Fields::new();
     if let Some(namespace) = found.raw("namespace") {
         extra.set("namespace", Json::from_raw(namespace));
     }
     // Arguments that are not JSON, or have white space around them, would not round-trip.
     if input.as_str() != arguments {
-        extra.set("arguments", string(&arguments));
+        extra.set("arguments", json_of(&arguments));
     }
     let name = found.text("name")?;
     call(found, name, input, extra)
@@ -144,14 +145,14 @@ fn function_call(found: &mut RawObject<'_>) -> Option<ConversationItem> {
 fn custom_call(found: &mut RawObject<'_>) -> Option<ConversationItem> {
     let input = found.raw("input").filter(|input| is_text(input)).map(Json::from_raw)?;
     let mut extra = Fields::new();
-    extra.set(REST, string("custom_tool_call"));
+    extra.set(REST, json_of("custom_tool_call"));
     let name = found.text("name")?;
     call(found, name, input, extra)
 }
 
 fn shell_call(found: &mut RawObject<'_>) -> Option<ConversationItem> {
     let mut extra = Fields::new();
-    extra.set(REST, string("local_shell_call"));
+    extra.set(REST, json_of("local_shell_call"));
     let action = Json::from_raw(found.raw("action")?);
     call(found, "local_shell".to_owned(), action, extra)
 }
@@ -166,7 +167,7 @@ fn result(kind: &str, found: &mut RawObject<'_>) -> Option<ConversationItem> {
     let output = parts(output).map_or_else(|| Json::from_raw(output), |blocks| json_of(&blocks));
     let mut extra = Fields::new();
     if kind != "function_call_output" {
-        extra.set(REST, string(kind));
+        extra.set(REST, json_of(kind));
     }
     let call_id = found.text("call_id")?;
     Some(ConversationItem::Result(Block::ToolResult(ToolResult { call_id, output, is_error: false, extra })))
@@ -275,7 +276,7 @@ fn write_result(result: &ToolResult) -> Option<Value> {
 pub(super) fn read_failure(result: &mut ToolResult) {
     result.is_error = true;
     if let Ok(text) = result.output.to::<String>() {
-        result.output = string(text.strip_prefix(FAILED).unwrap_or(&text));
+        result.output = json_of(text.strip_prefix(FAILED).unwrap_or(&text));
     } else if let Ok(mut blocks) = result.output.to::<Vec<Block>>() {
         let is_mark = matches!(blocks.first(), Some(Block::Text(text)) if text.text == FAILED);
         blocks.drain(..usize::from(is_mark));
@@ -295,12 +296,4 @@ fn write_other(other: &Other) -> Value {
         item[name] = value.to().unwrap_or_default();
     }
     item
-}
-
-fn string(text: &str) -> Json {
-    json_of(&text)
-}
-
-fn json_of(value: &impl serde::Serialize) -> Json {
-    Json::of(value).expect("texts, fields and blocks are JSON")
 }

@@ -9,25 +9,20 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::error::Result;
-use crate::formats::branch_paths::{main_first, paths};
+use crate::formats::branch_paths::{files, main_first};
 use crate::formats::codex::items;
 use crate::formats::derived_uuid::uuid_of;
 use crate::formats::{INJECTED, SourceConversation, SourceKept, SourceMessage, Tree, Written};
 use crate::model::{Block, Message, Role, Time};
 
 pub(super) fn write(tree: &Tree) -> Result<Vec<Written>> {
-    let mut files = Vec::new();
+    let mut written = Vec::new();
     for conversation in main_first(tree)? {
-        for (place, path) in paths(tree, conversation).into_iter().enumerate() {
-            let id = if place == 0 {
-                uuid_of(&conversation.id)
-            } else {
-                uuid_of(&format!("{}/{place}", conversation.id))
-            };
-            files.push(RolloutWriter::write(conversation, &path, id));
+        for (id, path) in files(tree, conversation) {
+            written.push(RolloutWriter::write(conversation, &path, id));
         }
     }
-    Ok(files)
+    Ok(written)
 }
 
 /// One file while it is written.

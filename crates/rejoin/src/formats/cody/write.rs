@@ -8,10 +8,9 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::error::Result;
-use crate::formats::branch_paths::{main_first, paths};
+use crate::formats::branch_paths::{files, main_first};
 use crate::formats::cody::items;
 use crate::formats::cody::line::CodyTag;
-use crate::formats::derived_uuid::uuid_of;
 use crate::formats::tag::{ConversationTag, MessageTag};
 use crate::formats::{SourceConversation, SourceMessage, Tree, Written};
 use crate::model::{Block, Message, Role, Summary, Time};
@@ -36,20 +35,16 @@ struct CompactionLine<'a> {
 }
 
 pub(super) fn write(tree: &Tree) -> Result<Vec<Written>> {
-    let mut files = Vec::new();
+    let mut written = Vec::new();
     for conversation in main_first(tree)? {
         let ends = ends(tree, conversation);
-        for (place, path) in paths(tree, conversation).into_iter().enumerate() {
-            let name = match place {
-                0 => uuid_of(&conversation.id),
-                _ => uuid_of(&format!("{}/{place}", conversation.id)),
-            };
+        for (name, path) in files(tree, conversation) {
             let bytes = file(conversation, &path, &ends);
             let path = PathBuf::from("conversations").join(format!("{name}.jsonl"));
-            files.push(Written { path, bytes });
+            written.push(Written { path, bytes });
         }
     }
-    Ok(files)
+    Ok(written)
 }
 
 /// Returns the messages after which a line ends, because another file continues differently there.

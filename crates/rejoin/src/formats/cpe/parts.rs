@@ -2,6 +2,7 @@
 
 use crate::formats::ReadLimits;
 use crate::formats::database::{Row, Value};
+use crate::formats::encoding::json_of;
 use crate::formats::lines::deepest;
 use crate::formats::raw_object::RawObject;
 use crate::model::{Block, Fields, Json, Media, MediaKind, Other, Text, Thinking, ToolCall};
@@ -35,7 +36,7 @@ impl BlockRow {
         let extra = object(&extra).unwrap_or_else(|| {
             let mut fields = Fields::new();
             if !extra.is_empty() {
-                fields.set("extra_fields", string(&extra));
+                fields.set("extra_fields", json_of(&extra));
             }
             fields
         });
@@ -59,7 +60,7 @@ impl BlockRow {
         let extra = if self.extra.is_empty() {
             Value::Null
         } else {
-            Value::Text(json(&self.extra).as_str().to_owned())
+            Value::Text(json_of(&self.extra).as_str().to_owned())
         };
         vec![
             ("id", self.id.as_deref().map_or(Value::Null, Value::from)),
@@ -86,7 +87,7 @@ impl BlockRow {
     fn fields(&self) -> Fields {
         let mut fields = self.extra.clone();
         if let Some(id) = &self.id {
-            fields.set("id", string(id));
+            fields.set("id", json_of(id));
         }
         fields
     }
@@ -132,13 +133,13 @@ impl BlockRow {
     fn other(&self) -> Block {
         let mut fields = Fields::new();
         if let Some(id) = &self.id {
-            fields.set("id", string(id));
+            fields.set("id", json_of(id));
         }
-        fields.set("modality_type", json(&self.modality));
-        fields.set("mime_type", string(&self.mime));
-        fields.set("content", string(&self.content));
+        fields.set("modality_type", json_of(&self.modality));
+        fields.set("mime_type", json_of(&self.mime));
+        fields.set("content", json_of(&self.content));
         if !self.extra.is_empty() {
-            fields.set("extra_fields", json(&self.extra));
+            fields.set("extra_fields", json_of(&self.extra));
         }
         Block::Other(Other { kind: self.kind.clone(), fields })
     }
@@ -186,10 +187,10 @@ impl BlockRow {
         let own = extra.field(THINKER).and_then(|who| who.to::<String>().ok());
         let who = own.clone().or_else(|| api.and_then(thinker_of).map(str::to_owned));
         if let (None, Some(who)) = (own, &who) {
-            extra.set(THINKER, string(who));
+            extra.set(THINKER, json_of(who));
         }
         if let Some(seal) = &block.signature {
-            extra.set(seal_of(who.as_deref()), string(seal));
+            extra.set(seal_of(who.as_deref()), json_of(seal));
         }
         Self { kind: "thinking".to_owned(), ..Self::text(&block.text, None, extra) }.named(None)
     }
@@ -201,7 +202,7 @@ impl BlockRow {
         if !is_object {
             extra.set(INPUT, block.input.clone());
         }
-        let content = format!(r#"{{"name":{},"parameters":{parameters}}}"#, string(&block.name).as_str());
+        let content = format!(r#"{{"name":{},"parameters":{parameters}}}"#, json_of(&block.name).as_str());
         Self { kind: "tool_call".to_owned(), ..Self::text(&content, Some(&block.id), extra) }
     }
 
@@ -252,12 +253,4 @@ pub(super) fn object(text: &str) -> Option<Fields> {
 /// Returns the text if it is shallow enough for recursive parsers.
 fn shallow(text: &str) -> Option<&str> {
     (deepest(text.as_bytes()) <= ReadLimits::default().depth).then_some(text)
-}
-
-pub(super) fn string(text: &str) -> Json {
-    json(&text)
-}
-
-pub(super) fn json(value: &impl serde::Serialize) -> Json {
-    Json::of(value).expect("texts, numbers, fields and blocks are JSON")
 }

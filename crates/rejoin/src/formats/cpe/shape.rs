@@ -1,9 +1,11 @@
 //! Converts a row of `messages` and its blocks to a message and back.
 
-use crate::formats::cpe::parts::{BlockRow, json, object, string};
+use crate::formats::content::summarize_first_text;
+use crate::formats::cpe::parts::{BlockRow, object};
 use crate::formats::cpe::tag::TAG;
 use crate::formats::database::{Row, Value};
-use crate::model::{Block, Fields, Json, Message, Role, Summary, Time, ToolResult, Usage};
+use crate::formats::encoding::json_of;
+use crate::model::{Block, Fields, Json, Message, Role, Time, ToolResult, Usage};
 
 /// Columns with token counts, which not every message has.
 const CACHED: [&str; 2] = ["cache_read_tokens", "cache_write_tokens"];
@@ -42,7 +44,7 @@ impl Shape {
         let mut cached = Fields::new();
         for column in CACHED {
             if let Some(count) = row.count(column) {
-                cached.set(column, json(&count));
+                cached.set(column, json_of(&count));
             }
         }
         let fields = row.text("message_extra_fields").and_then(object);
@@ -67,7 +69,7 @@ impl Shape {
             count.and_then(|count| i64::try_from(count).ok()).map_or(Value::Null, Value::Integer)
         };
         let cached = |column: &str| count(self.cached.field(column).and_then(|count| count.to().ok()));
-        let fields = (!self.fields.is_empty()).then(|| json(&self.fields));
+        let fields = (!self.fields.is_empty()).then(|| json_of(&self.fields));
         vec![
             ("title", text(self.title.as_deref())),
             ("role", self.role.as_str().into()),
@@ -104,26 +106,21 @@ impl Shape {
         message.usage = self.tokens.map(|(input_tokens, output_tokens)| Usage {
             input_tokens,
             output_tokens,
-            detail: (!self.cached.is_empty()).then(|| json(&self.cached)),
+            detail: (!self.cached.is_empty()).then(|| json_of(&self.cached)),
         });
         if role == Role::System {
-            message.extra.set("role", string(&self.role));
+            message.extra.set("role", json_of(&self.role));
         }
         for (name, word) in [("api", api), ("model", self.model.as_deref())] {
             if let Some(word) = word {
-                message.extra.set(name, string(word));
+                message.extra.set(name, json_of(word));
             }
         }
         for (name, value) in self.fields.iter().filter(|(name, _)| *name != TAG) {
             message.extra.set(name, value.clone());
         }
         if words == TextKind::Summary {
-            let first = message.blocks.iter_mut().find(|block| matches!(block, Block::Text(_)));
-            if let Some(block) = first
-                && let Block::Text(text) = block
-            {
-                *block = Block::Summary(Summary { text: text.text.clone(), extra: text.extra.clone() });
-            }
+            summarize_first_text(&mut message);
         }
         message
     }
@@ -138,11 +135,11 @@ impl Shape {
             };
             let output = match run {
                 [only] if *only == BlockRow::text(&only.content, only.id.as_deref(), Fields::new()) => {
-                    string(&only.content)
+                    json_of(&only.content)
                 }
                 several => {
                     let nameless = several.iter().map(|part| BlockRow { id: None, ..part.clone() });
-                    json(&nameless.map(|part| part.to_block(api)).collect::<Vec<_>>())
+                    json_of(&nameless.map(|part| part.to_block(api)).collect::<Vec<_>>())
                 }
             };
             let is_error = self.is_error;

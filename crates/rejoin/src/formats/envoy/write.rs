@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use uuid::Uuid;
 
 use crate::error::Result;
-use crate::formats::branch_paths::{main_first, paths};
+use crate::formats::branch_paths::{files, main_first};
 use crate::formats::derived_uuid::uuid_of;
 use crate::formats::envoy::message;
 use crate::formats::tag::{ConversationTag, MessageTag};
@@ -40,17 +40,13 @@ struct Start<'a> {
 }
 
 pub(super) fn write(tree: &Tree) -> Result<Vec<Written>> {
-    let mut files = Vec::new();
+    let mut written = Vec::new();
     for conversation in main_first(tree)? {
-        for (place, path) in paths(tree, conversation).into_iter().enumerate() {
-            let name = match place {
-                0 => uuid_of(&conversation.id),
-                _ => uuid_of(&format!("{}/{place}", conversation.id)),
-            };
-            files.push(file(conversation, name, &path));
+        for (name, path) in files(tree, conversation) {
+            written.push(file(conversation, name, &path));
         }
     }
-    Ok(files)
+    Ok(written)
 }
 
 /// Writes a file. Shared lines are identical in the files of all branches, including the session id, so that

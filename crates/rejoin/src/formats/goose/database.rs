@@ -2,7 +2,8 @@
 
 use crate::error::Result;
 use crate::formats::database::{self, Database, Row};
-use crate::formats::goose::thread::{GooseMessage, GooseThread, word};
+use crate::formats::encoding::json_of;
+use crate::formats::goose::thread::{GooseMessage, GooseThread};
 use crate::formats::lines::deepest;
 use crate::formats::{Detection, Reading, Source, SourceConversation, SourceParent, whole_file};
 
@@ -117,7 +118,7 @@ fn conversation_of(session: &Row) -> SourceConversation {
         conversation.parent =
             Some(SourceParent { conversation: String::new(), message: None, name, run: id });
     } else if let Some(kind) = kind.filter(|kind| kind != "user") {
-        header.extra.set("session_type", word(&kind));
+        header.extra.set("session_type", json_of(&kind));
     }
     conversation
 }

@@ -5,10 +5,12 @@ use std::collections::HashMap;
 use serde_json::{Value, json};
 
 use crate::error::Result;
+use crate::formats::content::summarize_first_text;
+use crate::formats::encoding::json_of;
 use crate::formats::goose::content::{blocks, role_of};
 use crate::formats::thread_builder::ThreadBuilder;
 use crate::formats::{INJECTED, Reading, SourceConversation, SourceMessage};
-use crate::model::{Block, Json, Message, Role, Summary, Time};
+use crate::model::{Message, Role, Time};
 
 /// One session while it is read.
 pub(super) struct GooseThread {
@@ -64,10 +66,10 @@ impl GooseThread {
         message.created_at = kept.time;
         let is_reply = message.role == Role::Assistant;
         if is_reply && self.thread.conversation.header.settings.provider.as_deref() == Some("anthropic") {
-            message.extra.set("api", word("anthropic"));
+            message.extra.set("api", json_of("anthropic"));
         }
         if is_reply && !sight.person {
-            message.extra.set(INJECTED, Json::of(&true).expect("a boolean is JSON"));
+            message.extra.set(INJECTED, json_of(&true));
         }
         let id = self.name(kept.id);
         if let Some(metadata) = kept.metadata.filter(|_| sight != Visibility::ALL) {
@@ -123,22 +125,8 @@ impl PendingMessage {
         let goes_on = next.is_some_and(|(sight, role)| !sight.person && role == Role::Assistant);
         let message = &mut self.found.message;
         if message.role == Role::User && !self.sight.person && self.follows_hidden && goes_on {
-            summarise(message);
+            summarize_first_text(message);
         }
         thread.add(self.found, reading)
     }
-}
-
-/// Turns the text of a message into a summary.
-fn summarise(message: &mut Message) {
-    let first = message.blocks.iter_mut().find(|block| matches!(block, Block::Text(_)));
-    if let Some(block) = first
-        && let Block::Text(text) = block
-    {
-        *block = Block::Summary(Summary { text: text.text.clone(), extra: text.extra.clone() });
-    }
-}
-
-pub(super) fn word(text: &str) -> Json {
-    Json::of(&text).expect("a text is JSON")
 }

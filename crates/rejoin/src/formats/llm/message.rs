@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::error::Result;
 use crate::formats::database::{Database, Row};
+use crate::formats::encoding::json_of;
 use crate::formats::llm::references;
 use crate::model::{Block, Fields, Json, Message, Other, Role, Text, Thinking, ToolCall, ToolResult, Usage};
 
@@ -17,7 +18,7 @@ pub(super) fn read(database: &Database, hash: &str) -> Result<Option<(Message, V
     let blocks: Result<Vec<Block>> = parts.iter().map(|part| block(database, part)).collect();
     let mut message = Message::new(role_of(&row), blocks?);
     if row.text("role").is_none_or(|role| role.parse::<Role>().is_err()) {
-        message.extra.set("role", text(row.text("role").unwrap_or_default()));
+        message.extra.set("role", json_of(row.text("role").unwrap_or_default()));
     }
     let parts: Vec<Value> = parts.iter().map(|part| part.to_json(&[])).collect();
     Ok(Some((message, json!({ "message": row.to_json(&[]), "parts": parts }))))
@@ -30,7 +31,7 @@ fn role_of(row: &Row) -> Role {
 /// Adds the model and the usage of a call.
 pub(super) fn describe(message: &mut Message, call: &Row) {
     if let Some(model) = call.word("resolved_model").or_else(|| call.word("model")) {
-        message.extra.set("model", text(&model));
+        message.extra.set("model", json_of(&model));
     }
     if let (Some(input), Some(output)) = (call.count("input_tokens"), call.count("output_tokens")) {
         let detail = call.text("token_details").and_then(|detail| Json::parse(detail).ok());
@@ -71,7 +72,7 @@ fn block(database: &Database, part: &Row) -> Result<Block> {
         other => {
             let mut fields = rest(fields);
             if let Some(words) = words {
-                fields.set("text", text(&words));
+                fields.set("text", json_of(&words));
             }
             Block::Other(Other { kind: other.to_owned(), fields })
         }
@@ -121,12 +122,4 @@ fn rest(fields: Map<String, Value>) -> Fields {
     let mut rest = Fields::new();
     fields.into_iter().for_each(|(name, value)| rest.set(name, json_of(&value)));
     rest
-}
-
-pub(super) fn text(text: &str) -> Json {
-    json_of(&text)
-}
-
-pub(super) fn json_of(value: &impl serde::Serialize) -> Json {
-    Json::of(value).expect("what was read from JSON is JSON")
 }

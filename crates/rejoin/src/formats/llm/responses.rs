@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 
 use crate::error::Result;
 use crate::formats::database::{Database, Row};
-use crate::formats::llm::message::{describe, json_of, text};
+use crate::formats::encoding::json_of;
+use crate::formats::llm::message::describe;
 use crate::formats::llm::references;
 use crate::formats::thread_builder::ThreadBuilder;
 use crate::formats::{Aside, Piece, Reading, SourceConversation, SourceMessage};
@@ -230,7 +231,7 @@ impl<'a> ResponsesThread<'a> {
             let sql = "SELECT * FROM tool_calls WHERE id = ?1";
             let Some(row) = self.database.one(sql, &[(*number).into()])? else { continue };
             let arguments = row.text("arguments").unwrap_or("null");
-            let input = Json::parse(arguments).unwrap_or_else(|_| text(arguments));
+            let input = Json::parse(arguments).unwrap_or_else(|_| json_of(arguments));
             let (call, name) = (row.word("tool_call_id"), row.word("name"));
             blocks.push(Block::ToolCall(ToolCall {
                 id: call.unwrap_or_else(|| number.to_string()),

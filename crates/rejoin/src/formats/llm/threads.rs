@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::error::Result;
 use crate::formats::database::{Database, Row};
+use crate::formats::encoding::json_of;
 use crate::formats::llm::message;
 use crate::formats::llm::responses::{self, ResponseIds};
 use crate::formats::thread_builder::ThreadBuilder;
@@ -87,7 +88,7 @@ fn read_thread(database: &Database, calls: &FirstCalls, id: &str, reading: &mut 
     conversation.header.settings.model = model;
     conversation.head = row.word("tip_message_hash");
     if let Some(other) = row.word("forked_from") {
-        conversation.header.extra.set("forked_from", message::text(&other));
+        conversation.header.extra.set("forked_from", json_of(&other));
     }
     let thread = ThreadBuilder::announced(conversation, reading)?;
     let mut read = TurnsThread { database, calls, thread, began, given: HashSet::new() };

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::formats::content::kind_of;
+use crate::formats::encoding::json_of;
 use crate::model::{Block, Fields, Json, Media, Other, Text, Thinking, ToolCall, ToolResult};
 
 /// Fields with the ids and the time of a part, which the source text has.
@@ -75,8 +76,8 @@ fn tool(fields: &Map<String, Value>) -> Option<ParsedPart> {
     let word = |name: &str| fields.get(name).and_then(Value::as_str).map(str::to_owned);
     let (id, name) = (word("callID")?, word("tool")?);
     let state = fields.get("state")?.as_object()?;
-    let input = json(state.get("input").unwrap_or(&Value::Null));
-    let said = |name: &str| state.get(name).map_or_else(Json::default, json);
+    let input = json_of(state.get("input").unwrap_or(&Value::Null));
+    let said = |name: &str| state.get(name).map_or_else(Json::default, json_of);
     let answered = match state.get("status").and_then(Value::as_str) {
         Some("completed") => Some((output(state), false)),
         Some("error") => Some((said("error"), true)),
@@ -103,9 +104,9 @@ fn output(state: &Map<String, Value>) -> Json {
         .collect();
     match text.as_str() {
         Some(text) if !files.is_empty() => {
-            json(&std::iter::once(Block::text(text)).chain(files).collect::<Vec<_>>())
+            json_of(&std::iter::once(Block::text(text)).chain(files).collect::<Vec<_>>())
         }
-        _ => json(text),
+        _ => json_of(text),
     }
 }
 
@@ -118,12 +119,8 @@ fn rest(fields: &Map<String, Value>, taken: &[&str]) -> Fields {
     let mut rest = Fields::new();
     for (name, value) in fields {
         if !STANDING.contains(&name.as_str()) && !taken.contains(&name.as_str()) {
-            rest.set(name, json(value));
+            rest.set(name, json_of(value));
         }
     }
     rest
-}
-
-pub(super) fn json(value: &impl serde::Serialize) -> Json {
-    Json::of(value).expect("what was read from JSON is JSON")
 }

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use serde_json::{Map, Value, json};
 
 use crate::error::Result;
+use crate::formats::encoding::json_of;
 use crate::formats::opencode::parts::{self, ParsedPart};
 use crate::formats::opencode::session::{OpenCodeSession, Revert};
 use crate::formats::thread_builder::ThreadBuilder;
@@ -144,7 +145,7 @@ impl OpenCodeThread {
         let is_added = !blocks.is_empty() && blocks.iter().all(parts::is_added);
         let mut message = Message::new(Role::User, blocks);
         if is_added {
-            message.extra.set(INJECTED, parts::json(&true));
+            message.extra.set(INJECTED, json_of(&true));
         }
         envelope.progress.mark(&mut message);
         let message = self.next(envelope.id, message, envelope.time);
@@ -284,13 +285,13 @@ fn is_summary(info: &Map<String, Value>) -> bool {
 fn describe(message: &mut Message, info: &Map<String, Value>) {
     let provider = info.get("providerID").and_then(Value::as_str);
     if let Some(provider) = provider {
-        message.extra.set("provider", parts::json(&provider));
+        message.extra.set("provider", json_of(&provider));
     }
     if provider == Some("anthropic") {
-        message.extra.set("api", parts::json(&"anthropic"));
+        message.extra.set("api", json_of("anthropic"));
     }
     if let Some(model) = info.get("modelID") {
-        message.extra.set("model", parts::json(model));
+        message.extra.set("model", json_of(model));
     }
 }
 
@@ -302,13 +303,13 @@ fn conclude(message: &mut Message, info: &Map<String, Value>) {
         message.usage = Some(Usage {
             input_tokens: count("input"),
             output_tokens: count("output"),
-            detail: Some(parts::json(tokens)),
+            detail: Some(json_of(tokens)),
         });
     }
     if let Some(Value::Object(error)) = info.get("error") {
         message.is_error = true;
         let mut other = Other { kind: "error".to_owned(), ..Other::default() };
-        error.iter().for_each(|(name, value)| other.fields.set(name, parts::json(value)));
+        error.iter().for_each(|(name, value)| other.fields.set(name, json_of(value)));
         message.blocks.push(Block::Other(other));
     }
 }
