@@ -101,7 +101,11 @@ impl Launches {
         let is_blank = line.trim().is_empty();
         if self.launch.is_argument(line) {
             let open = self.launch.open.as_mut().expect("the command is open");
-            return open.go_on(line, line.strip_suffix(BREAK).unwrap_or(line), reading.limits().line_bytes);
+            return open.append_line(
+                line,
+                line.strip_suffix(BREAK).unwrap_or(line),
+                reading.limits().line_bytes,
+            );
         }
         let is_fenced = self.launch.open.as_ref().is_some_and(|open| open.is_fenced);
         // The program ends every line of a prompt with a line break, which code rarely has. So a reply that
@@ -117,7 +121,9 @@ impl Launches {
         match &mut self.launch.open {
             // An empty line ends everything but a reply.
             Some(open) if is_blank && open.speaker != Speaker::Model => self.close(reading),
-            Some(open) if open.speaker == speaker => open.go_on(line, text, reading.limits().line_bytes),
+            Some(open) if open.speaker == speaker => {
+                open.append_line(line, text, reading.limits().line_bytes)
+            }
             None if is_blank => Ok(()),
             _ => {
                 self.close(reading)?;
@@ -138,7 +144,7 @@ impl Launches {
         let (said, bytes) = (open.text.trim().to_owned(), open.source.len());
         let message = self.launch.message(open)?;
         if self.launch.thread.is_announced() {
-            return self.launch.tell(message, reading);
+            return self.launch.add(message, reading);
         }
         self.launch.early_bytes += bytes;
         check_message(self.launch.early_bytes as u64, reading.limits().line_bytes)?;
@@ -216,7 +222,7 @@ impl Launch {
             self.thread.keep(self.line, format!("{START}{}", self.stamp));
         }
         self.thread.announce(reading)?;
-        std::mem::take(&mut self.early).into_iter().try_for_each(|message| self.tell(message, reading))
+        std::mem::take(&mut self.early).into_iter().try_for_each(|message| self.add(message, reading))
     }
 
     fn message(&mut self, open: OpenMessage) -> Result<SourceMessage> {
@@ -242,7 +248,7 @@ impl Launch {
         Ok(SourceMessage { line: open.line, source: open.source.trim_end().to_owned(), ..message })
     }
 
-    fn tell(&mut self, mut message: SourceMessage, reading: &mut Reading<'_>) -> Result<()> {
+    fn add(&mut self, mut message: SourceMessage, reading: &mut Reading<'_>) -> Result<()> {
         // The first messages were read before the conversation had an id.
         self.thread.id().clone_into(&mut message.conversation);
         self.thread.add(message, reading)
@@ -255,7 +261,7 @@ impl OpenMessage {
         Self { speaker, line, text: text.to_owned(), source: source.to_owned(), is_fenced }
     }
 
-    fn go_on(&mut self, source: &str, text: &str, most: u64) -> Result<()> {
+    fn append_line(&mut self, source: &str, text: &str, most: u64) -> Result<()> {
         self.text.push('\n');
         self.text.push_str(text);
         self.source.push('\n');

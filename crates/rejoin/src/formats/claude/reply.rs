@@ -63,22 +63,22 @@ impl Reply {
     }
 
     /// True when a line with this response and parent continues it.
-    pub(super) fn goes_on(&self, said: &ApiMessage<'_>, parent: Option<&str>) -> bool {
-        said.id.is_some() && said.id == self.response && parent.is_some_and(|parent| self.has(parent))
+    pub(super) fn is_continued_by(&self, said: &ApiMessage<'_>, parent: Option<&str>) -> bool {
+        said.id.is_some() && said.id == self.response && parent.is_some_and(|parent| self.contains(parent))
     }
 
     /// True when a line is part of it or a result of its tools.
-    pub(super) fn has(&self, uuid: &str) -> bool {
+    pub(super) fn contains(&self, uuid: &str) -> bool {
         self.known.contains(uuid)
     }
 
     /// Adds a line that follows it and is not a message.
-    pub(super) fn reach(&mut self, uuid: &str) {
+    pub(super) fn add_skipped(&mut self, uuid: &str) {
         self.known.insert(uuid.to_owned());
     }
 
     /// Adds another line.
-    pub(super) fn go_on(&mut self, uuid: String, text: &str, said: &mut ApiMessage<'_>) -> Result<()> {
+    pub(super) fn append_line(&mut self, uuid: String, text: &str, said: &mut ApiMessage<'_>) -> Result<()> {
         self.held.add(text);
         self.known.insert(uuid.clone());
         self.uuids.push(uuid);
@@ -87,7 +87,7 @@ impl Reply {
     }
 
     /// Adds the result of one of its tools.
-    pub(super) fn answer(&mut self, result: SourceMessage) {
+    pub(super) fn add_result(&mut self, result: SourceMessage) {
         self.held_results.add(&result.source);
         self.known.insert(result.id.clone());
         self.results.push(result);

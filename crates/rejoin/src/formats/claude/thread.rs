@@ -91,9 +91,9 @@ impl ClaudeThread {
             return;
         }
         if let (Some(reply), Some(parent)) = (&mut self.reply, parent)
-            && reply.has(parent)
+            && reply.contains(parent)
         {
-            reply.reach(&uuid);
+            reply.add_skipped(&uuid);
         }
         self.lineage.skip(uuid, parent);
     }
@@ -102,7 +102,7 @@ impl ClaudeThread {
     fn is_part_of_a_message(&self, uuid: &str) -> bool {
         self.lineage.has_message(uuid)
             || self.names.contains_key(uuid)
-            || self.reply.as_ref().is_some_and(|reply| reply.has(uuid))
+            || self.reply.as_ref().is_some_and(|reply| reply.contains(uuid))
             || self.boundary.as_ref().is_some_and(|boundary| boundary.message.id == uuid)
     }
 
@@ -134,7 +134,7 @@ impl ClaudeThread {
         calls: &mut CallIndex,
         reading: &mut Reading<'_>,
     ) -> Result<()> {
-        self.learn(line);
+        self.update_conversation(line);
         if !line.says_something() {
             self.pass_over(uuid, line.parent_uuid.as_deref());
             return self.mark(line, number, text, reading);
@@ -145,9 +145,9 @@ impl ClaudeThread {
         }
         let parent = line.parent_uuid.as_deref();
         if let (Some(reply), Some(said), true) = (&mut self.reply, &mut said, line.is("assistant"))
-            && reply.goes_on(said, parent)
+            && reply.is_continued_by(said, parent)
         {
-            return reply.go_on(uuid, text, said);
+            return reply.append_line(uuid, text, said);
         }
         let empty = Message::new(Role::System, Vec::new());
         let message = self.thread.message(uuid, line.parent_uuid.clone(), empty);
@@ -160,18 +160,18 @@ impl ClaudeThread {
             message.message.blocks = said_by_user(said.as_mut())?;
             message.message.role = role_of(&message.message.blocks);
             let follows_reply =
-                self.reply.as_ref().zip(parent).is_some_and(|(reply, parent)| reply.has(parent));
+                self.reply.as_ref().zip(parent).is_some_and(|(reply, parent)| reply.contains(parent));
             if message.message.role == Role::Tool && follows_reply {
                 message.parent = parent.and_then(|parent| self.resolve(parent));
-                self.reply.as_mut().expect("it was looked at above").answer(message);
+                self.reply.as_mut().expect("it was looked at above").add_result(message);
                 return Ok(());
             }
         }
         self.close(calls, reading)?;
         if line.subtype.as_deref() == Some("compact_boundary") {
-            return self.hold(message, line, reading);
+            return self.hold_boundary(message, line, reading);
         }
-        self.release(line, &mut message, reading)?;
+        self.take_boundary(line, &mut message, reading)?;
         message.parent = message.parent.and_then(|parent| self.resolve(&parent));
         if let (true, Some(mut said)) = (line.is("assistant"), said) {
             message.message.role = Role::Assistant;
@@ -182,17 +182,17 @@ impl ClaudeThread {
         if line.is_instruction() {
             message.message.blocks = instructions(line)?;
         }
-        self.tell(message, reading)
+        self.add(message, reading)
     }
 
     /// Holds the boundary of a compaction until its summary arrives.
-    fn hold(
+    fn hold_boundary(
         &mut self,
         mut message: SourceMessage,
         line: &ClaudeLine<'_>,
         reading: &mut Reading<'_>,
     ) -> Result<()> {
-        self.abandon(reading)?;
+        self.drop_boundary(reading)?;
         let named = line.logical_parent_uuid.as_ref().and_then(|parent| self.resolve(parent));
         // In a fork, the kept messages come after the summary, so the parent of the boundary has not been
         // read.
@@ -204,7 +204,7 @@ impl ClaudeThread {
     }
 
     /// Drops a boundary that no summary followed: nothing replaces the history then.
-    fn abandon(&mut self, reading: &mut Reading<'_>) -> Result<()> {
+    fn drop_boundary(&mut self, reading: &mut Reading<'_>) -> Result<()> {
         let Some(PendingCompaction { message, .. }) = self.boundary.take() else { return Ok(()) };
         self.lineage.skip(message.id, message.parent.as_deref());
         self.thread.aside(message.line, message.source, reading)
@@ -212,7 +212,7 @@ impl ClaudeThread {
 
     /// Turns the line after a boundary into a summary. Without a boundary, nothing is replaced: the program
     /// sends the summary together with everything before it.
-    fn release(
+    fn take_boundary(
         &mut self,
         line: &ClaudeLine<'_>,
         message: &mut SourceMessage,
@@ -222,12 +222,12 @@ impl ClaudeThread {
         let follows = |boundary: &mut PendingCompaction| above == Some(&boundary.message.id);
         let is_summary = line.is_compact_summary == Some(true);
         let Some(boundary) = self.boundary.take_if(|boundary| is_summary && follows(boundary)) else {
-            return self.abandon(reading);
+            return self.drop_boundary(reading);
         };
         let text = message.message.text();
-        let extra = noted(&boundary.metadata)?;
+        let extra = summary_fields(&boundary.metadata)?;
         message.message.blocks = vec![Block::Summary(Summary { text, extra })];
-        message.keeps = self.kept(&boundary.metadata);
+        message.keeps = self.kept_messages(&boundary.metadata);
         self.names.insert(boundary.message.id, message.id.clone());
         message.parent = boundary.message.parent;
         message.line = boundary.message.line;
@@ -237,7 +237,7 @@ impl ClaudeThread {
     }
 
     /// Returns the messages that a compaction keeps visible.
-    fn kept(&self, metadata: &CompactMetadata) -> Vec<SourceKept> {
+    fn kept_messages(&self, metadata: &CompactMetadata) -> Vec<SourceKept> {
         let uuids = match (&metadata.preserved_messages, &metadata.preserved_segment) {
             (Some(preserved), _) => preserved.uuids.clone(),
             (None, Some(segment)) => self.between(segment),
@@ -301,10 +301,10 @@ impl ClaudeThread {
         if let Some((tail, others)) = row.split_last() {
             self.follows.extend(others.iter().map(|result| (result.clone(), tail.clone())));
         }
-        self.tell(reply, reading)?;
+        self.add(reply, reading)?;
         results.into_iter().try_for_each(|mut result| {
             result.parent = result.parent.map(|parent| self.names.get(&parent).cloned().unwrap_or(parent));
-            self.tell(result, reading)
+            self.add(result, reading)
         })
     }
 
@@ -312,13 +312,13 @@ impl ClaudeThread {
     pub(super) fn finish(mut self, calls: &mut CallIndex, reading: &mut Reading<'_>) -> Result<()> {
         let leaf = self.thread.conversation.head.take();
         self.close(calls, reading)?;
-        self.abandon(reading)?;
+        self.drop_boundary(reading)?;
         let leaf = leaf.and_then(|leaf| self.resolve(&leaf));
         let head = leaf.or_else(|| self.last().map(str::to_owned));
         self.thread.finish(head, reading)
     }
 
-    fn tell(&mut self, message: SourceMessage, reading: &mut Reading<'_>) -> Result<()> {
+    fn add(&mut self, message: SourceMessage, reading: &mut Reading<'_>) -> Result<()> {
         self.lineage.add(&message.id);
         if self.recent.len() == RECENT {
             self.recent.pop_front();
@@ -328,7 +328,7 @@ impl ClaudeThread {
     }
 
     /// Records what a line says about the conversation.
-    fn learn(&mut self, line: &ClaudeLine<'_>) {
+    fn update_conversation(&mut self, line: &ClaudeLine<'_>) {
         let conversation = &mut self.thread.conversation;
         if conversation.created_at.as_micros() == 0
             && let Some(time) = line.time()
@@ -358,7 +358,7 @@ fn said_by_user(said: Option<&mut ApiMessage<'_>>) -> Result<Vec<Block>> {
 }
 
 /// Returns the fields of a summary that describe its compaction.
-fn noted(metadata: &CompactMetadata) -> Result<Fields> {
+fn summary_fields(metadata: &CompactMetadata) -> Result<Fields> {
     let mut fields = Fields::new();
     // The program sends the summary first.
     fields.set(KEPT_AFTER, Json::of(&true)?);

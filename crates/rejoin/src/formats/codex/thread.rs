@@ -87,7 +87,7 @@ impl CodexThread {
         id: Option<String>,
         reading: &mut Reading<'_>,
     ) -> Result<()> {
-        if !self.goes_on(line) {
+        if !self.is_continued_by(line) {
             self.close(reading)?;
             self.prompt = id.filter(|_| line.rejoin.is_none());
         }
@@ -104,7 +104,7 @@ impl CodexThread {
         text: &str,
         reading: &mut Reading<'_>,
     ) -> Result<()> {
-        if self.goes_on(line) {
+        if self.is_continued_by(line) {
             return self.thread.extend_held(blocks, text, reading);
         }
         let mut found = self.begin(role, line, number, text);
@@ -126,7 +126,7 @@ impl CodexThread {
         reading: &mut Reading<'_>,
     ) -> Result<()> {
         let is_open = self.thread.held().is_some_and(|open| open.message.role == Role::Assistant);
-        if self.goes_on(line) || (is_open && line.rejoin.is_none()) {
+        if self.is_continued_by(line) || (is_open && line.rejoin.is_none()) {
             return self.thread.extend_held(blocks, text, reading);
         }
         self.close(reading)?;
@@ -155,7 +155,7 @@ impl CodexThread {
         {
             items::read_failure(result);
         }
-        if self.goes_on(line) {
+        if self.is_continued_by(line) {
             return self.thread.extend_held(vec![block], text, reading);
         }
         self.close(reading)?;
@@ -184,13 +184,13 @@ impl CodexThread {
             let text = compacted.message.clone();
             found.message.blocks = vec![Block::Summary(Summary { text, ..Summary::default() })];
             let told = line.rejoin.as_ref().and_then(|tag| tag.keeps.clone());
-            found.keeps = told.unwrap_or_else(|| self.kept(compacted));
+            found.keeps = told.unwrap_or_else(|| self.kept_messages(compacted));
         }
-        self.tell(found, reading)
+        self.add(found, reading)
     }
 
     /// Returns the messages that a compaction keeps, and what it sends of them.
-    fn kept(&self, compacted: &Compaction) -> Vec<SourceKept> {
+    fn kept_messages(&self, compacted: &Compaction) -> Vec<SourceKept> {
         let name = |place: usize| self.path[place].clone();
         let Some(history) = &compacted.replacement_history else {
             return self.prompts.places().map(|place| SourceKept::from(name(place))).collect();
@@ -254,7 +254,7 @@ impl CodexThread {
     }
 
     /// True when Rejoin wrote the line as part of the open message.
-    fn goes_on(&mut self, line: &CodexLine<'_>) -> bool {
+    fn is_continued_by(&mut self, line: &CodexLine<'_>) -> bool {
         let tagged = line.rejoin.as_ref().and_then(|tag| tag.id.as_ref());
         tagged.is_some() && tagged == self.thread.held().map(|open| &open.id)
     }
@@ -270,11 +270,11 @@ impl CodexThread {
             self.thread.hold(found);
             return Ok(());
         }
-        self.tell(found, reading)
+        self.add(found, reading)
     }
 
     fn close(&mut self, reading: &mut Reading<'_>) -> Result<()> {
-        self.thread.take_held().map_or(Ok(()), |open| self.tell(open, reading))
+        self.thread.take_held().map_or(Ok(()), |open| self.add(open, reading))
     }
 
     pub(super) fn finish(mut self, reading: &mut Reading<'_>) -> Result<()> {
@@ -282,7 +282,7 @@ impl CodexThread {
         self.thread.finish(self.path.pop(), reading)
     }
 
-    fn tell(&mut self, found: SourceMessage, reading: &mut Reading<'_>) -> Result<()> {
+    fn add(&mut self, found: SourceMessage, reading: &mut Reading<'_>) -> Result<()> {
         let is_summary = found.message.blocks.iter().any(|block| matches!(block, Block::Summary(_)));
         let is_prompt =
             found.message.role == Role::User && !is_summary && found.message.extra.field(INJECTED).is_none();

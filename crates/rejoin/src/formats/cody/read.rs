@@ -116,13 +116,13 @@ impl CodyThread {
         } else {
             self.thread.conversation.created_at = time.unwrap_or_default();
             if let LineContent::Meta(meta) = said {
-                self.learn(meta);
+                self.update_conversation(meta);
             }
         }
         self.thread.announce(reading)
     }
 
-    fn learn(&mut self, meta: &ConversationMeta) {
+    fn update_conversation(&mut self, meta: &ConversationMeta) {
         let conversation = &mut self.thread.conversation;
         if let Some(id) = meta.id.as_ref().filter(|id| !id.is_empty()) {
             conversation.id.clone_from(id);

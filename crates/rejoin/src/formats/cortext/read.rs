@@ -33,8 +33,8 @@ pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
         .ok_or_else(|| Error::invalid(format!("`{}` holds no `{SESSION}`", source.path().display())))?;
     let folder = session.parent().unwrap_or(&session).to_owned();
     let mut thread = CortextThread::new(&folder);
-    thread.learn_state(&session.join(STATE), reading)?;
-    thread.learn_markdown(&folder, reading)?;
+    thread.read_state(&session.join(STATE), reading)?;
+    thread.read_markdown(&folder, reading)?;
     let messages = session.join(MESSAGES);
     if !folder::is_file(&messages)? {
         return reading.skip(&messages, 0, "there are no messages");
@@ -68,7 +68,7 @@ impl CortextThread {
         Self { thread: ThreadBuilder::new(conversation), created: None, is_own: false, is_continued: false }
     }
 
-    fn learn_state(&mut self, path: &Path, reading: &mut Reading<'_>) -> Result<()> {
+    fn read_state(&mut self, path: &Path, reading: &mut Reading<'_>) -> Result<()> {
         if !folder::is_file(path)? {
             return reading.skip(path, 0, "there is no state of the session");
         }
@@ -93,7 +93,7 @@ impl CortextThread {
 
     /// Keeps the Markdown text, whose heading is the title if there is no other. Rejoin's own has nothing
     /// that is not in the messages.
-    fn learn_markdown(&mut self, directory: &Path, reading: &Reading<'_>) -> Result<()> {
+    fn read_markdown(&mut self, directory: &Path, reading: &Reading<'_>) -> Result<()> {
         if self.is_own {
             return Ok(());
         }

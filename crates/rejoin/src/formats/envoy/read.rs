@@ -54,7 +54,7 @@ impl EnvoyThread {
         let thread = match &mut self.thread {
             Some(thread) => {
                 if let (Some(Kind::SessionMeta), Some(body)) = (kind, body) {
-                    learn(body, &mut thread.conversation, &mut self.head);
+                    update_conversation(body, &mut thread.conversation, &mut self.head);
                 }
                 thread
             }
@@ -100,7 +100,7 @@ impl EnvoyThread {
 }
 
 /// Applies a later line about the conversation.
-fn learn(body: &RawValue, conversation: &mut SourceConversation, head: &mut Option<String>) {
+fn update_conversation(body: &RawValue, conversation: &mut SourceConversation, head: &mut Option<String>) {
     let Ok(mut found) = serde_json::from_str::<RawObject<'_>>(body.get()) else { return };
     match found.text("type").as_deref() {
         Some("header") => {

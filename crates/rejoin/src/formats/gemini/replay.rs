@@ -188,14 +188,19 @@ impl Replay {
         });
         let version = match known {
             Some(version) => version,
-            None => self.tell(line, parent, reading)?,
+            None => self.add_version(line, parent, reading)?,
         };
         self.places.entry(id.clone()).or_insert(self.list.len());
         self.list.push(ListEntry { id, version });
         Ok(())
     }
 
-    fn tell(&mut self, line: RecordLine, parent: Option<String>, reading: &mut Reading<'_>) -> Result<usize> {
+    fn add_version(
+        &mut self,
+        line: RecordLine,
+        parent: Option<String>,
+        reading: &mut Reading<'_>,
+    ) -> Result<usize> {
         let id = &line.record.id;
         let count = self.versions.get(id).map_or(0, Vec::len);
         let name = if count == 0 { id.clone() } else { format!("{id}#{}", count + 1) };

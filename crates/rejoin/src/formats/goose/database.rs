@@ -90,7 +90,7 @@ fn read_session(database: &Database, id: &str, reading: &mut Reading<'_>) -> Res
             line: 0,
             source,
         };
-        if let Some(why) = thread.take(kept, reading)? {
+        if let Some(why) = thread.read_message(kept, reading)? {
             reading.skip(database.path(), 0, format!("message {number}: {why}"))?;
         }
     }

@@ -89,7 +89,7 @@ pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
             line: number,
             source: text.to_owned(),
         };
-        if let Some(why) = thread.take(kept, reading)? {
+        if let Some(why) = thread.read_message(kept, reading)? {
             reading.skip(path, number, why)?;
         }
     }

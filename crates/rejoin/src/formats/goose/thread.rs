@@ -55,7 +55,7 @@ impl GooseThread {
     }
 
     /// Reads a message. Returns why it could not be read.
-    pub(super) fn take(
+    pub(super) fn read_message(
         &mut self,
         kept: GooseMessage<'_>,
         reading: &mut Reading<'_>,
@@ -71,7 +71,7 @@ impl GooseThread {
         if is_reply && !sight.person {
             message.extra.set(INJECTED, json_of(&true));
         }
-        let id = self.name(kept.id);
+        let id = self.unique_id(kept.id);
         if let Some(metadata) = kept.metadata.filter(|_| sight != Visibility::ALL) {
             let source = json!({ "message_id": id, "metadata": metadata }).to_string();
             self.thread.aside(kept.line, source, reading)?;
@@ -93,7 +93,7 @@ impl GooseThread {
     }
 
     /// Makes an id unique in the session.
-    fn name(&mut self, id: String) -> String {
+    fn unique_id(&mut self, id: String) -> String {
         let given = self.given.entry(id.clone()).or_default();
         *given += 1;
         if *given == 1 { id } else { format!("{id}/{given}") }

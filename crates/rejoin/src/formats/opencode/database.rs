@@ -115,7 +115,7 @@ fn read_session(
                 }
             }
         }
-        let bytes = thread.take(info, read, runs, reading)?;
+        let bytes = thread.read_message(info, read, runs, reading)?;
         database.pass(bytes, reading)?;
     }
     let source = row.to_json(&CHANGING).to_string();

@@ -51,7 +51,7 @@ pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
     let mut thread = OpenCodeThread::begin(&session, &runs, reading)?;
     for (place, said) in export.messages.iter().enumerate() {
         match serde_json::from_str::<ExportedMessage>(said.get()) {
-            Ok(said) => thread.take(said.info, said.parts, &mut runs, reading).map(drop)?,
+            Ok(said) => thread.read_message(said.info, said.parts, &mut runs, reading).map(drop)?,
             Err(why) => reading.skip(source.path(), 0, format!("message {}: {why}", place + 1))?,
         }
     }

@@ -85,7 +85,7 @@ impl OpenCodeThread {
     }
 
     /// Reads a message with its parts. Returns their size in bytes.
-    pub(super) fn take(
+    pub(super) fn read_message(
         &mut self,
         mut info: Map<String, Value>,
         mut parts: Vec<Map<String, Value>>,
@@ -93,7 +93,7 @@ impl OpenCodeThread {
         reading: &mut Reading<'_>,
     ) -> Result<u64> {
         let Some(id) = info.get("id").and_then(Value::as_str).map(str::to_owned) else { return Ok(0) };
-        self.put_aside(&id, &mut info, &mut parts, reading)?;
+        self.keep_late_notes(&id, &mut info, &mut parts, reading)?;
         self.places.push((id.clone(), self.ids.len()));
         let source = json!({ "info": info, "parts": parts }).to_string();
         let bytes = source.len() as u64;
@@ -101,15 +101,15 @@ impl OpenCodeThread {
         let envelope =
             MessageOrigin { id, time, info: &info, source, progress: Completion::of(&info, &parts) };
         match info.get("role").and_then(Value::as_str) {
-            Some("assistant") if is_summary(&info) => self.take_summary(envelope, &parts, reading)?,
-            Some("assistant") => self.take_reply(envelope, &parts, runs, reading)?,
-            _ => self.take_user(envelope, &parts, reading)?,
+            Some("assistant") if is_summary(&info) => self.read_summary(envelope, &parts, reading)?,
+            Some("assistant") => self.read_reply(envelope, &parts, runs, reading)?,
+            _ => self.read_user(envelope, &parts, reading)?,
         }
         Ok(bytes)
     }
 
     /// Removes what the program notes later, and keeps it next to the messages.
-    fn put_aside(
+    fn keep_late_notes(
         &mut self,
         id: &str,
         info: &mut Map<String, Value>,
@@ -130,7 +130,7 @@ impl OpenCodeThread {
         self.thread.aside(0, source, reading)
     }
 
-    fn take_user(
+    fn read_user(
         &mut self,
         envelope: MessageOrigin<'_>,
         parts: &[Map<String, Value>],
@@ -153,7 +153,7 @@ impl OpenCodeThread {
     }
 
     /// Splits a reply at each request to the model, so that results come before what follows from them.
-    fn take_reply(
+    fn read_reply(
         &mut self,
         envelope: MessageOrigin<'_>,
         parts: &[Map<String, Value>],
@@ -208,7 +208,7 @@ impl OpenCodeThread {
         Ok(())
     }
 
-    fn take_summary(
+    fn read_summary(
         &mut self,
         envelope: MessageOrigin<'_>,
         parts: &[Map<String, Value>],
@@ -229,13 +229,13 @@ impl OpenCodeThread {
         describe(&mut message, envelope.info);
         conclude(&mut message, envelope.info);
         envelope.progress.mark(&mut message);
-        let keeps = self.kept();
+        let keeps = self.kept_messages();
         let message = self.next(envelope.id, message, envelope.time);
         self.thread.add(SourceMessage { source: envelope.source, keeps, ..message }, reading)
     }
 
     /// Returns the messages that stay visible next to a summary.
-    fn kept(&mut self) -> Vec<SourceKept> {
+    fn kept_messages(&mut self) -> Vec<SourceKept> {
         let Some((end, Some(first))) = self.asked.take() else { return Vec::new() };
         let begin = self.places.iter().find(|(id, _)| *id == first).map_or(end, |(_, place)| *place);
         self.ids[begin.min(end)..end].iter().cloned().map(SourceKept::from).collect()

@@ -56,7 +56,7 @@ impl QwenThread<'_> {
         text: &str,
         reading: &mut Reading<'_>,
     ) -> Result<()> {
-        self.learn(&line);
+        self.update_conversation(&line);
         let Some(id) = line.uuid.take() else { return self.thread.aside(number, text, reading) };
         let message = if line.says_something() { said(&line, &id).transpose() } else { None };
         let Some(message) = message else {
@@ -77,7 +77,7 @@ impl QwenThread<'_> {
     }
 
     /// Records what a line says about the session.
-    fn learn(&mut self, line: &QwenLine<'_>) {
+    fn update_conversation(&mut self, line: &QwenLine<'_>) {
         let conversation = &mut self.thread.conversation;
         if !self.is_begun
             && let Some(time) = line.time()
