@@ -24,6 +24,13 @@ pub(super) fn is_utf16(start: &[u8]) -> bool {
     start.starts_with(&[0xff, 0xfe]) || start.starts_with(&[0xfe, 0xff])
 }
 
+/// A line of a source: its number, from 1, and its text.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct SourceLine<'a> {
+    pub(super) number: u64,
+    pub(super) text: &'a str,
+}
+
 /// A file that is read line by line.
 pub(super) struct Lines {
     path: PathBuf,
@@ -135,6 +142,11 @@ impl Lines {
     /// The line unchanged, without its newline.
     pub(super) fn whole(&self) -> &str {
         self.line.strip_suffix('\r').unwrap_or(&self.line)
+    }
+
+    /// The number and the text of the line.
+    pub(super) fn current(&self) -> SourceLine<'_> {
+        SourceLine { number: self.number, text: self.text() }
     }
 
     /// The line without surrounding white space.

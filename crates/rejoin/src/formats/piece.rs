@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::formats::Key;
+use crate::formats::lines::SourceLine;
 use crate::model::{Conversation, Message, Time};
 
 /// Something found in a source.
@@ -87,6 +88,11 @@ pub struct SourceMessage {
 }
 
 impl SourceMessage {
+    /// Sets the line that it was read from.
+    pub(super) fn at(self, line: SourceLine<'_>) -> Self {
+        Self { line: line.number, source: line.text.to_owned(), ..self }
+    }
+
     /// Appends another line to the text it was read from.
     pub(super) fn append_source(&mut self, line: &str) {
         self.source.push('\n');

@@ -186,12 +186,12 @@ impl ThreadBuilder {
         self.held.take()
     }
 
-    /// Repeats an announced conversation with its head.
+    /// Repeats an announced conversation with its head, which is the last message unless the source names another.
     pub(super) fn finish(&mut self, head: Option<String>, reading: &mut Reading<'_>) -> Result<()> {
         if !self.is_announced {
             return Ok(());
         }
-        self.conversation.head = head;
+        self.conversation.head = head.or_else(|| self.last.clone());
         reading.give(Piece::Conversation(Box::new(self.conversation.clone())))
     }
 
@@ -239,7 +239,7 @@ mod tests {
             thread.aside(3, "third", reading)?;
             let message = thread.next("b", Message::assistant("hi"));
             thread.add(message, reading)?;
-            thread.finish(Some("b".to_owned()), reading)?;
+            thread.finish(None, reading)?;
             thread.complete(reading)
         });
 

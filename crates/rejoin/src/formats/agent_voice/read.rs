@@ -39,7 +39,6 @@ pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
         thread.add(SourceMessage { source: raw.get().to_owned(), ..message }, reading)?;
     }
     reading.give(Piece::Passed(source.bytes()))?;
-    let head = head.or_else(|| thread.last().map(str::to_owned));
     thread.finish(head, reading)
 }
 

@@ -3,6 +3,7 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use crate::formats::lines::SourceLine;
 use crate::formats::partial_object::PartialObject;
 use crate::formats::raw_object::RawContent;
 use crate::model::{Json, Time};
@@ -44,6 +45,9 @@ pub(super) struct ClaudeLine<'a> {
     pub(super) custom_title: Option<String>,
     pub(super) ai_title: Option<String>,
     pub(super) summary: Option<String>,
+    /// Set after parsing.
+    #[serde(skip)]
+    pub(super) at: SourceLine<'a>,
 }
 
 /// A message in the form of the API.

@@ -81,8 +81,11 @@ impl SessionFiles {
             SessionFile { stem, path, threads: Vec::new(), runs: HashMap::new(), places: HashMap::new() };
         let mut lines = Lines::open(path, reading)?;
         while lines.advance(reading)? {
-            match lines.parse() {
-                Ok(mut line) => file.line(self, &mut line, lines.number(), lines.text(), reading)?,
+            match lines.parse::<ClaudeLine<'_>>() {
+                Ok(mut line) => {
+                    line.at = lines.current();
+                    file.line(self, &mut line, reading)?;
+                }
                 Err(why) => reading.skip(path, lines.number(), why)?,
             }
         }
@@ -110,25 +113,23 @@ impl SessionFile<'_> {
         &mut self,
         session: &mut SessionFiles,
         line: &mut ClaudeLine<'_>,
-        number: u64,
-        text: &str,
         reading: &mut Reading<'_>,
     ) -> Result<()> {
         let place = self.place(session, line)?;
         let Some(uuid) = line.uuid.take().filter(|_| !is_mark(line)) else {
-            return self.threads[place].mark(line, number, text, reading);
+            return self.threads[place].mark(line, reading);
         };
         if place > 0 {
             self.places.insert(uuid.clone(), place);
         }
         let thread = &mut self.threads[place];
-        if let Err(error) = thread.line(uuid.clone(), line, number, text, &mut session.calls, reading) {
+        if let Err(error) = thread.line(uuid.clone(), line, &mut session.calls, reading) {
             // What the reader rejects is reported; an error of the receiver ends the pass.
             if error.kind() != crate::ErrorKind::Invalid {
                 return Err(error);
             }
             thread.pass_over(uuid, line.parent_uuid.as_deref());
-            reading.skip(self.path, number, error)?;
+            reading.skip(self.path, line.at.number, error)?;
         }
         thread.check(&mut session.calls, reading)
     }

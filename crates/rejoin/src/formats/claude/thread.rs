@@ -74,15 +74,9 @@ impl ClaudeThread {
     }
 
     /// Reads a line about the conversation.
-    pub(super) fn mark(
-        &mut self,
-        line: &ClaudeLine<'_>,
-        number: u64,
-        text: &str,
-        reading: &mut Reading<'_>,
-    ) -> Result<()> {
+    pub(super) fn mark(&mut self, line: &ClaudeLine<'_>, reading: &mut Reading<'_>) -> Result<()> {
         self.note(line);
-        self.thread.aside(number, text, reading)
+        self.thread.aside(line.at.number, line.at.text, reading)
     }
 
     /// Skips a line of the tree that is not a message. Its children follow its parent.
@@ -129,15 +123,13 @@ impl ClaudeThread {
         &mut self,
         uuid: String,
         line: &mut ClaudeLine<'_>,
-        number: u64,
-        text: &str,
         calls: &mut CallIndex,
         reading: &mut Reading<'_>,
     ) -> Result<()> {
         self.update_conversation(line);
         if !line.says_something() {
             self.pass_over(uuid, line.parent_uuid.as_deref());
-            return self.mark(line, number, text, reading);
+            return self.mark(line, reading);
         }
         let mut said = line.message.take();
         if said.is_none() && !line.is("system") {
@@ -147,11 +139,10 @@ impl ClaudeThread {
         if let (Some(reply), Some(said), true) = (&mut self.reply, &mut said, line.is("assistant"))
             && reply.is_continued_by(said, parent)
         {
-            return reply.append_line(uuid, text, said);
+            return reply.append_line(uuid, line.at.text, said);
         }
         let empty = Message::new(Role::System, Vec::new());
-        let message = self.thread.message(uuid, line.parent_uuid.clone(), empty);
-        let mut message = SourceMessage { line: number, source: text.to_owned(), ..message };
+        let mut message = self.thread.message(uuid, line.parent_uuid.clone(), empty).at(line.at);
         message.message.created_at = line.time();
         if line.is_meta == Some(true) {
             message.message.extra.set(INJECTED, Json::of(&true)?);

@@ -8,6 +8,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use crate::formats::SourceKept;
+use crate::formats::lines::SourceLine;
 use crate::formats::partial_object::PartialObject;
 use crate::formats::raw_object::{RawContent, RawObject};
 use crate::model::{Json, Message, Time};
@@ -20,6 +21,8 @@ pub(super) struct CodexLine<'a> {
     pub(super) ordinal: Option<u64>,
     payload: Payload<'a>,
     pub(super) rejoin: Option<CodexTag>,
+    /// Set after parsing.
+    pub(super) at: SourceLine<'a>,
 }
 
 /// The payload of a line.
@@ -68,7 +71,7 @@ impl<'de> Deserialize<'de> for CodexLine<'de> {
                 }
                 let kind = kind.ok_or_else(|| A::Error::missing_field("type"))?;
                 let payload = payload.ok_or_else(|| A::Error::missing_field("payload"))?;
-                Ok(CodexLine { kind, timestamp, ordinal, payload, rejoin })
+                Ok(CodexLine { kind, timestamp, ordinal, payload, rejoin, at: SourceLine::default() })
             }
         }
 

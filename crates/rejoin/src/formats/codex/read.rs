@@ -146,7 +146,10 @@ fn read_lines(path: &Path, end: u64, thread: &mut CodexThread, reading: &mut Rea
     while lines.advance(reading)? {
         match lines.parse() {
             Ok(CodexLine { ordinal: Some(ordinal), .. }) if ordinal >= end => break,
-            Ok(mut line) => thread.line(&mut line, lines.number(), lines.text(), reading)?,
+            Ok(mut line) => {
+                line.at = lines.current();
+                thread.line(&mut line, reading)?;
+            }
             Err(why) => reading.skip(path, lines.number(), why)?,
         }
     }

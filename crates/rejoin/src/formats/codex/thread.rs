@@ -51,32 +51,26 @@ impl CodexThread {
         self.numbered = if above == 0 { "l".to_owned() } else { format!("b{above}.l") };
     }
 
-    pub(super) fn line(
-        &mut self,
-        line: &mut CodexLine<'_>,
-        number: u64,
-        text: &str,
-        reading: &mut Reading<'_>,
-    ) -> Result<()> {
+    pub(super) fn line(&mut self, line: &mut CodexLine<'_>, reading: &mut Reading<'_>) -> Result<()> {
         if line.is_item() {
             let mut found = line.take();
             let id = found.as_mut().and_then(items::id_of_prompt);
             return match found.map_or(ConversationItem::Mark, items::read) {
                 ConversationItem::Said(role, blocks) => {
                     self.close_before(line, id, reading)?;
-                    self.said(role, blocks, line, number, text, reading)
+                    self.said(role, blocks, line, reading)
                 }
-                ConversationItem::Reply(blocks) => self.reply(blocks, line, number, text, reading),
-                ConversationItem::Result(block) => self.result(block, line, number, text, reading),
-                ConversationItem::Mark => self.thread.aside(number, text, reading),
+                ConversationItem::Reply(blocks) => self.reply(blocks, line, reading),
+                ConversationItem::Result(block) => self.result(block, line, reading),
+                ConversationItem::Mark => self.thread.aside(line.at.number, line.at.text, reading),
             };
         }
         if let Some(compacted) = line.payload::<Compaction>("compacted") {
-            return self.compacted(&compacted, line, number, text, reading);
+            return self.compacted(&compacted, line, reading);
         }
         let event = line.take_event();
         self.event(&line.kind, &event, reading)?;
-        self.thread.aside(number, text, reading)
+        self.thread.aside(line.at.number, line.at.text, reading)
     }
 
     /// Completes the open message unless this line continues it, and remembers the program's id of the new
@@ -100,37 +94,28 @@ impl CodexThread {
         role: Role,
         blocks: Vec<Block>,
         line: &CodexLine<'_>,
-        number: u64,
-        text: &str,
         reading: &mut Reading<'_>,
     ) -> Result<()> {
         if self.is_continued_by(line) {
-            return self.thread.extend_held(blocks, text, reading);
+            return self.thread.extend_held(blocks, line.at.text, reading);
         }
-        let mut found = self.begin(role, line, number, text);
+        let mut found = self.begin(role, line);
         found.message.blocks = blocks;
         let is_injected = role == Role::System || begins_as_injected(&found.message.blocks);
         if is_injected && line.rejoin.is_none() {
             found.message.extra.set(INJECTED, Json::of(&true)?);
         }
-        self.open_or_tell(found, line, reading)
+        self.hold_or_add(found, line, reading)
     }
 
     /// A part of a reply. Consecutive parts are one reply.
-    fn reply(
-        &mut self,
-        blocks: Vec<Block>,
-        line: &CodexLine<'_>,
-        number: u64,
-        text: &str,
-        reading: &mut Reading<'_>,
-    ) -> Result<()> {
+    fn reply(&mut self, blocks: Vec<Block>, line: &CodexLine<'_>, reading: &mut Reading<'_>) -> Result<()> {
         let is_open = self.thread.held().is_some_and(|open| open.message.role == Role::Assistant);
         if self.is_continued_by(line) || (is_open && line.rejoin.is_none()) {
-            return self.thread.extend_held(blocks, text, reading);
+            return self.thread.extend_held(blocks, line.at.text, reading);
         }
         self.close(reading)?;
-        let mut found = self.begin(Role::Assistant, line, number, text);
+        let mut found = self.begin(Role::Assistant, line);
         found.message.blocks = blocks;
         if line.rejoin.is_none() {
             found.message.extra.set("api", Json::of(&API)?);
@@ -142,26 +127,19 @@ impl CodexThread {
         Ok(())
     }
 
-    fn result(
-        &mut self,
-        mut block: Block,
-        line: &CodexLine<'_>,
-        number: u64,
-        text: &str,
-        reading: &mut Reading<'_>,
-    ) -> Result<()> {
+    fn result(&mut self, mut block: Block, line: &CodexLine<'_>, reading: &mut Reading<'_>) -> Result<()> {
         if let (Block::ToolResult(result), Some(tag)) = (&mut block, &line.rejoin)
             && tag.is_error
         {
             items::read_failure(result);
         }
         if self.is_continued_by(line) {
-            return self.thread.extend_held(vec![block], text, reading);
+            return self.thread.extend_held(vec![block], line.at.text, reading);
         }
         self.close(reading)?;
-        let mut found = self.begin(Role::Tool, line, number, text);
+        let mut found = self.begin(Role::Tool, line);
         found.message.blocks = vec![block];
-        self.open_or_tell(found, line, reading)
+        self.hold_or_add(found, line, reading)
     }
 
     /// A compaction. Only the provider can read an encrypted one, so the history stays visible.
@@ -169,14 +147,12 @@ impl CodexThread {
         &mut self,
         compacted: &Compaction,
         line: &CodexLine<'_>,
-        number: u64,
-        text: &str,
         reading: &mut Reading<'_>,
     ) -> Result<()> {
         self.close(reading)?;
         let is_sealed = compacted.message.is_empty() && line.rejoin.is_none();
         let role = if is_sealed { Role::System } else { Role::User };
-        let mut found = self.begin(role, line, number, text);
+        let mut found = self.begin(role, line);
         if is_sealed {
             let fields = line.payload("compacted").unwrap_or_default();
             found.message.blocks = vec![Block::Other(Other { kind: "compacted".to_owned(), fields })];
@@ -240,17 +216,16 @@ impl CodexThread {
         }
     }
 
-    fn begin(&mut self, role: Role, line: &CodexLine<'_>, number: u64, text: &str) -> SourceMessage {
+    fn begin(&mut self, role: Role, line: &CodexLine<'_>) -> SourceMessage {
         let own = line
             .ordinal
-            .map_or_else(|| format!("{}{number}", self.numbered), |ordinal| format!("o{ordinal}"));
+            .map_or_else(|| format!("{}{}", self.numbered, line.at.number), |ordinal| format!("o{ordinal}"));
         let tag = line.rejoin.as_ref();
         let mut message =
             tag.and_then(|tag| tag.message.clone()).unwrap_or_else(|| Message::new(role, Vec::new()));
         message.role = role;
         message.created_at = message.created_at.or_else(|| line.time());
-        let message = self.thread.next(tag.and_then(|tag| tag.id.clone()).unwrap_or(own), message);
-        SourceMessage { line: number, source: text.to_owned(), ..message }
+        self.thread.next(tag.and_then(|tag| tag.id.clone()).unwrap_or(own), message).at(line.at)
     }
 
     /// True when Rejoin wrote the line as part of the open message.
@@ -260,7 +235,7 @@ impl CodexThread {
     }
 
     /// Only messages that Rejoin wrote may continue on the next line.
-    fn open_or_tell(
+    fn hold_or_add(
         &mut self,
         found: SourceMessage,
         line: &CodexLine<'_>,
@@ -279,7 +254,7 @@ impl CodexThread {
 
     pub(super) fn finish(mut self, reading: &mut Reading<'_>) -> Result<()> {
         self.close(reading)?;
-        self.thread.finish(self.path.pop(), reading)
+        self.thread.finish(None, reading)
     }
 
     fn add(&mut self, found: SourceMessage, reading: &mut Reading<'_>) -> Result<()> {

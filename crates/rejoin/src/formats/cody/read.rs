@@ -169,8 +169,7 @@ impl CodyThread {
     }
 
     fn finish(mut self, reading: &mut Reading<'_>) -> Result<()> {
-        let head = self.head.or_else(|| self.thread.last().map(str::to_owned));
-        self.thread.finish(head, reading)
+        self.thread.finish(self.head, reading)
     }
 }
 

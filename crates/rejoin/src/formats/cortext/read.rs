@@ -10,7 +10,7 @@ use crate::formats::lines::Lines;
 use crate::formats::raw_object::RawObject;
 use crate::formats::tag::{self, MessageTag};
 use crate::formats::thread_builder::ThreadBuilder;
-use crate::formats::{Reading, Source, SourceConversation, SourceMessage, content, folder, whole_file};
+use crate::formats::{Reading, Source, SourceConversation, content, folder, whole_file};
 use crate::model::{Fields, Json, Message, Time};
 
 /// Returns the session directory that a source is, contains or lies in.
@@ -130,9 +130,8 @@ impl CortextThread {
         self.announce(time, reading)?;
         let text: String = said.and_then(|said| serde_json::from_str(said.get()).ok()).unwrap_or_default();
         let own = format!("l{}", lines.number());
-        let message = self.thread.next_tagged(tagged, own, &text, plain);
-        let source = lines.text().to_owned();
-        self.thread.add(SourceMessage { line: lines.number(), source, ..message }, reading)
+        let message = self.thread.next_tagged(tagged, own, &text, plain).at(lines.current());
+        self.thread.add(message, reading)
     }
 
     /// Announces the conversation before its first line.
@@ -146,8 +145,7 @@ impl CortextThread {
     /// If the program continued a session that Rejoin wrote, the head is at the end.
     fn finish(mut self, reading: &mut Reading<'_>) -> Result<()> {
         let tagged = self.thread.conversation.head.take().filter(|_| !self.is_continued);
-        let head = tagged.or_else(|| self.thread.last().map(str::to_owned));
-        self.thread.finish(head, reading)
+        self.thread.finish(tagged, reading)
     }
 }
 

@@ -86,16 +86,14 @@ impl EnvoyThread {
                 Block::ToolCall(call) => Some(call.id.clone()),
                 _ => None,
             }));
-            let (line, source) = (lines.number(), lines.text().to_owned());
-            thread.add(SourceMessage { line, source, ..message }, reading)?;
+            thread.add(message.at(lines.current()), reading)?;
         }
         Ok(())
     }
 
     fn finish(self, reading: &mut Reading<'_>) -> Result<()> {
         let Some(mut thread) = self.thread else { return Ok(()) };
-        let head = self.head.or_else(|| thread.last().map(str::to_owned));
-        thread.finish(head, reading)
+        thread.finish(self.head, reading)
     }
 }
 

@@ -14,6 +14,9 @@ use crate::formats::{
 };
 use crate::model::{Block, Fields, Json, Message, Other, Role, Summary, Time, ToolResult, Usage};
 
+/// A JSON object.
+type Object = Map<String, Value>;
+
 /// The messages that started sessions, by session.
 pub(super) type RunCallers = HashMap<String, String>;
 
@@ -43,7 +46,8 @@ struct ModelStep {
 struct MessageOrigin<'a> {
     id: String,
     time: Option<Time>,
-    info: &'a Map<String, Value>,
+    info: &'a Object,
+    parts: &'a [Object],
     source: String,
     progress: Completion,
 }
@@ -57,7 +61,7 @@ enum Completion {
 
 impl Completion {
     /// The program writes a message first, its parts one by one, and the completion time of a reply last.
-    fn of(info: &Map<String, Value>, parts: &[Map<String, Value>]) -> Self {
+    fn of(info: &Object, parts: &[Object]) -> Self {
         let is_reply = info.get("role").and_then(Value::as_str) == Some("assistant");
         let is_over = info.get("time").is_some_and(|time| time.get("completed").is_some());
         if (is_reply && !is_over) || parts.is_empty() { Self::Open } else { Self::Complete }
@@ -87,8 +91,8 @@ impl OpenCodeThread {
     /// Reads a message with its parts. Returns their size in bytes.
     pub(super) fn read_message(
         &mut self,
-        mut info: Map<String, Value>,
-        mut parts: Vec<Map<String, Value>>,
+        mut info: Object,
+        mut parts: Vec<Object>,
         runs: &mut RunCallers,
         reading: &mut Reading<'_>,
     ) -> Result<u64> {
@@ -98,12 +102,12 @@ impl OpenCodeThread {
         let source = json!({ "info": info, "parts": parts }).to_string();
         let bytes = source.len() as u64;
         let time = time_of(info.get("time").map(|time| &time["created"]));
-        let envelope =
-            MessageOrigin { id, time, info: &info, source, progress: Completion::of(&info, &parts) };
+        let progress = Completion::of(&info, &parts);
+        let origin = MessageOrigin { id, time, info: &info, parts: &parts, source, progress };
         match info.get("role").and_then(Value::as_str) {
-            Some("assistant") if is_summary(&info) => self.read_summary(envelope, &parts, reading)?,
-            Some("assistant") => self.read_reply(envelope, &parts, runs, reading)?,
-            _ => self.read_user(envelope, &parts, reading)?,
+            Some("assistant") if is_summary(&info) => self.read_summary(origin, reading)?,
+            Some("assistant") => self.read_reply(origin, runs, reading)?,
+            _ => self.read_user(origin, reading)?,
         }
         Ok(bytes)
     }
@@ -112,8 +116,8 @@ impl OpenCodeThread {
     fn keep_late_notes(
         &mut self,
         id: &str,
-        info: &mut Map<String, Value>,
-        parts: &mut [Map<String, Value>],
+        info: &mut Object,
+        parts: &mut [Object],
         reading: &mut Reading<'_>,
     ) -> Result<()> {
         for part in parts.iter_mut() {
@@ -130,39 +134,34 @@ impl OpenCodeThread {
         self.thread.aside(0, source, reading)
     }
 
-    fn read_user(
-        &mut self,
-        envelope: MessageOrigin<'_>,
-        parts: &[Map<String, Value>],
-        reading: &mut Reading<'_>,
-    ) -> Result<()> {
-        let compaction = parts.iter().find(|part| part.get("type") == Some(&json!("compaction")));
+    fn read_user(&mut self, origin: MessageOrigin<'_>, reading: &mut Reading<'_>) -> Result<()> {
+        let compaction = origin.parts.iter().find(|part| part.get("type") == Some(&json!("compaction")));
         if let Some(part) = compaction {
             let stays = part.get("tail_start_id").and_then(Value::as_str).map(str::to_owned);
             self.asked = Some((self.ids.len(), stays));
         }
-        let blocks: Vec<Block> = parts.iter().flat_map(|part| blocks_of(ParsedPart::of(part))).collect();
+        let blocks: Vec<Block> =
+            origin.parts.iter().flat_map(|part| blocks_of(ParsedPart::of(part))).collect();
         let is_added = !blocks.is_empty() && blocks.iter().all(parts::is_added);
         let mut message = Message::new(Role::User, blocks);
         if is_added {
             message.extra.set(INJECTED, json_of(&true));
         }
-        envelope.progress.mark(&mut message);
-        let message = self.next(envelope.id, message, envelope.time);
-        self.thread.add(SourceMessage { source: envelope.source, ..message }, reading)
+        origin.progress.mark(&mut message);
+        let message = self.next(origin.id, message, origin.time);
+        self.thread.add(SourceMessage { source: origin.source, ..message }, reading)
     }
 
     /// Splits a reply at each request to the model, so that results come before what follows from them.
     fn read_reply(
         &mut self,
-        envelope: MessageOrigin<'_>,
-        parts: &[Map<String, Value>],
+        origin: MessageOrigin<'_>,
         runs: &mut RunCallers,
         reading: &mut Reading<'_>,
     ) -> Result<()> {
-        let has_steps = parts.iter().any(|part| part.get("type") == Some(&json!("step-start")));
+        let has_steps = origin.parts.iter().any(|part| part.get("type") == Some(&json!("step-start")));
         let mut steps = vec![ModelStep::default()];
-        for fields in parts {
+        for fields in origin.parts {
             let part = ParsedPart::of(fields);
             let begins = match &part {
                 ParsedPart::Step => true,
@@ -186,36 +185,31 @@ impl OpenCodeThread {
         }
         let last = steps.len() - 1;
         for (place, step) in steps.into_iter().enumerate() {
-            let id = if place == 0 { envelope.id.clone() } else { format!("{}/{place}", envelope.id) };
+            let id = if place == 0 { origin.id.clone() } else { format!("{}/{place}", origin.id) };
             // The source text is stored once, with the first message.
-            let source = if place == 0 { envelope.source.clone() } else { String::new() };
+            let source = if place == 0 { origin.source.clone() } else { String::new() };
             let mut message = Message::new(Role::Assistant, step.blocks);
-            describe(&mut message, envelope.info);
+            describe(&mut message, origin.info);
             if place == last {
-                conclude(&mut message, envelope.info);
+                conclude(&mut message, origin.info);
             }
-            envelope.progress.mark(&mut message);
+            origin.progress.mark(&mut message);
             runs.extend(step.started.into_iter().map(|session| (session, id.clone())));
-            let message = self.next(id.clone(), message, envelope.time);
+            let message = self.next(id.clone(), message, origin.time);
             self.thread.add(SourceMessage { source, ..message }, reading)?;
             if !step.results.is_empty() {
                 let blocks = step.results.into_iter().map(Block::ToolResult).collect();
                 let message = Message::new(Role::Tool, blocks);
-                let message = self.next(format!("{id}/results"), message, envelope.time);
+                let message = self.next(format!("{id}/results"), message, origin.time);
                 self.thread.add(message, reading)?;
             }
         }
         Ok(())
     }
 
-    fn read_summary(
-        &mut self,
-        envelope: MessageOrigin<'_>,
-        parts: &[Map<String, Value>],
-        reading: &mut Reading<'_>,
-    ) -> Result<()> {
+    fn read_summary(&mut self, origin: MessageOrigin<'_>, reading: &mut Reading<'_>) -> Result<()> {
         let (mut texts, mut blocks) = (Vec::new(), Vec::new());
-        for block in parts.iter().flat_map(|part| blocks_of(ParsedPart::of(part))) {
+        for block in origin.parts.iter().flat_map(|part| blocks_of(ParsedPart::of(part))) {
             match block {
                 Block::Text(text) => texts.push(text.text),
                 other => blocks.push(other),
@@ -226,12 +220,12 @@ impl OpenCodeThread {
         extra.set(KEPT_AFTER, Json::of(&true)?);
         blocks.insert(0, Block::Summary(Summary { text: texts.join("\n"), extra }));
         let mut message = Message::new(Role::User, blocks);
-        describe(&mut message, envelope.info);
-        conclude(&mut message, envelope.info);
-        envelope.progress.mark(&mut message);
+        describe(&mut message, origin.info);
+        conclude(&mut message, origin.info);
+        origin.progress.mark(&mut message);
         let keeps = self.kept_messages();
-        let message = self.next(envelope.id, message, envelope.time);
-        self.thread.add(SourceMessage { source: envelope.source, keeps, ..message }, reading)
+        let message = self.next(origin.id, message, origin.time);
+        self.thread.add(SourceMessage { source: origin.source, keeps, ..message }, reading)
     }
 
     /// Returns the messages that stay visible next to a summary.
@@ -277,12 +271,12 @@ fn blocks_of(part: ParsedPart) -> Vec<Block> {
 }
 
 /// True for a reply that is a complete summary.
-fn is_summary(info: &Map<String, Value>) -> bool {
+fn is_summary(info: &Object) -> bool {
     info.get("summary") == Some(&json!(true)) && info.contains_key("finish") && !info.contains_key("error")
 }
 
 /// Adds the provider and the model of a reply.
-fn describe(message: &mut Message, info: &Map<String, Value>) {
+fn describe(message: &mut Message, info: &Object) {
     let provider = info.get("providerID").and_then(Value::as_str);
     if let Some(provider) = provider {
         message.extra.set("provider", json_of(&provider));
@@ -296,7 +290,7 @@ fn describe(message: &mut Message, info: &Map<String, Value>) {
 }
 
 /// Adds the finish reason, the usage and the error of a reply.
-fn conclude(message: &mut Message, info: &Map<String, Value>) {
+fn conclude(message: &mut Message, info: &Object) {
     message.finish = info.get("finish").and_then(Value::as_str).map(str::to_owned);
     if let Some(tokens) = info.get("tokens") {
         let count = |name: &str| tokens[name].as_u64().unwrap_or(0);

@@ -6,10 +6,10 @@ use serde_json::value::RawValue;
 use crate::error::{Error, Result};
 use crate::formats::gemini::parts::parts;
 use crate::formats::lineage::Lineage;
-use crate::formats::lines::Lines;
+use crate::formats::lines::{Lines, SourceLine};
 use crate::formats::qwen::line::QwenLine;
 use crate::formats::thread_builder::ThreadBuilder;
-use crate::formats::{INJECTED, Reading, Source, SourceConversation, SourceMessage};
+use crate::formats::{INJECTED, Reading, Source, SourceConversation};
 use crate::model::{Block, Json, Message, Role, Time, Usage};
 
 /// The provenance of the user's own messages.
@@ -26,7 +26,7 @@ pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
     let mut lines = Lines::open(source.path(), reading)?;
     while lines.advance(reading)? {
         let taken = match lines.parse() {
-            Ok(line) => session.line(line, lines.number(), lines.text(), reading),
+            Ok(line) => session.line(line, lines.current(), reading),
             Err(why) => Err(Error::invalid(why)),
         };
         match taken {
@@ -49,19 +49,13 @@ struct QwenThread<'a> {
 }
 
 impl QwenThread<'_> {
-    fn line(
-        &mut self,
-        mut line: QwenLine<'_>,
-        number: u64,
-        text: &str,
-        reading: &mut Reading<'_>,
-    ) -> Result<()> {
+    fn line(&mut self, mut line: QwenLine<'_>, at: SourceLine<'_>, reading: &mut Reading<'_>) -> Result<()> {
         self.update_conversation(&line);
-        let Some(id) = line.uuid.take() else { return self.thread.aside(number, text, reading) };
+        let Some(id) = line.uuid.take() else { return self.thread.aside(at.number, at.text, reading) };
         let message = if line.says_something() { said(&line, &id).transpose() } else { None };
         let Some(message) = message else {
             self.lineage.skip(id, line.parent_uuid.as_deref());
-            return self.thread.aside(number, text, reading);
+            return self.thread.aside(at.number, at.text, reading);
         };
         let message = match message {
             Ok(message) => message,
@@ -72,8 +66,8 @@ impl QwenThread<'_> {
         };
         self.lineage.add(&id);
         let parent = line.parent_uuid.as_deref().and_then(|parent| self.lineage.nearest_message(parent));
-        let message = self.thread.message(id, parent.map(str::to_owned), message);
-        self.thread.add(SourceMessage { line: number, source: text.to_owned(), ..message }, reading)
+        let message = self.thread.message(id, parent.map(str::to_owned), message).at(at);
+        self.thread.add(message, reading)
     }
 
     /// Records what a line says about the session.
