@@ -11,7 +11,7 @@ use std::rc::Rc;
 
 use crate::error::{Error, Result};
 use crate::formats::lines::{UTF8_MARK, is_utf16, unreadable};
-use crate::formats::zipped::{Counted, ZIP, Zipped};
+use crate::formats::zipped::{CountedFile, ZIP, Zipped};
 use crate::formats::{Piece, ReadLimits, Reading, Source};
 
 /// The size of the read buffer.
@@ -27,8 +27,8 @@ pub(super) fn each_item(source: &Source, reading: &mut Reading<'_>, take: &mut T
     let mut file = File::open(path).map_err(failed)?;
     let mut first = [0; 4];
     let is_zip = file.read_exact(&mut first).is_ok() && first == ZIP;
-    let file = Counted::new(File::open(path).map_err(failed)?);
-    let mut progress = ReadProgress { count: file.count(), told: 0 };
+    let file = CountedFile::new(File::open(path).map_err(failed)?);
+    let mut progress = ReadProgress { count: file.count(), reported: 0 };
     let mut number = 0;
     if !is_zip {
         let mut items = ArrayItems::new(path, file, limits.file_bytes);
@@ -51,13 +51,13 @@ pub(super) fn each_item(source: &Source, reading: &mut Reading<'_>, take: &mut T
 /// How much of the file was read and reported.
 struct ReadProgress {
     count: Rc<Cell<u64>>,
-    told: u64,
+    reported: u64,
 }
 
 impl ReadProgress {
-    fn tell(&mut self, reading: &mut Reading<'_>) -> Result<()> {
-        let passed = self.count.get().saturating_sub(self.told);
-        self.told = self.count.get();
+    fn report(&mut self, reading: &mut Reading<'_>) -> Result<()> {
+        let passed = self.count.get().saturating_sub(self.reported);
+        self.reported = self.count.get();
         if passed == 0 { Ok(()) } else { reading.give(Piece::Passed(passed)) }
     }
 }
@@ -112,7 +112,7 @@ impl<'a, R: Read> ArrayItems<'a, R> {
         loop {
             *number += 1;
             let found = self.advance(*number, limits)?;
-            progress.tell(reading)?;
+            progress.report(reading)?;
             match found {
                 NextItem::Item => match str::from_utf8(&self.item) {
                     Ok(text) => take(text, *number, reading)?,

@@ -8,7 +8,7 @@ use std::hash::{BuildHasher, RandomState};
 #[derive(Debug, Default)]
 pub(super) struct Lineage {
     /// The ids of messages, as hashes to save memory.
-    told: HashSet<u64>,
+    messages: HashSet<u64>,
     hasher: RandomState,
     /// The skipped lines, each with the nearest message above it.
     passed: HashMap<String, Option<String>>,
@@ -17,14 +17,14 @@ pub(super) struct Lineage {
 impl Lineage {
     /// Adds a message.
     pub(super) fn add(&mut self, message: &str) {
-        self.told.insert(self.hasher.hash_one(message));
+        self.messages.insert(self.hasher.hash_one(message));
         if !self.passed.is_empty() {
             self.passed.remove(message);
         }
     }
 
     pub(super) fn has_message(&self, message: &str) -> bool {
-        self.told.contains(&self.hasher.hash_one(message))
+        self.messages.contains(&self.hasher.hash_one(message))
     }
 
     /// Skips a line. A line with the id of a message is ignored, because it would take the message off the

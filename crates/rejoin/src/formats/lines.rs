@@ -40,7 +40,7 @@ pub(super) struct Lines {
     /// The bytes of all lines so far.
     passed: u64,
     /// How many of them were reported as progress.
-    told: u64,
+    reported: u64,
     /// The limit of `passed`, from the size of the file and the read limits.
     most: u64,
     /// The buffer that lines are read into.
@@ -72,7 +72,7 @@ impl Lines {
             input,
             number: 0,
             passed: 0,
-            told: 0,
+            reported: 0,
             most,
             buffer: Vec::new(),
             line: String::new(),
@@ -108,12 +108,12 @@ impl Lines {
     /// Reads the next line.
     fn next(&mut self, reading: &mut Reading<'_>) -> Result<bool> {
         match self.fill(reading.limits().line_bytes)? {
-            Filled::Nothing => {
-                self.tell(reading)?;
+            FilledLine::Nothing => {
+                self.report(reading)?;
                 return Ok(false);
             }
-            Filled::Ended => self.is_ended = true,
-            Filled::Torn => self.is_ended = false,
+            FilledLine::Ended => self.is_ended = true,
+            FilledLine::Torn => self.is_ended = false,
         }
         if self.number == 1 {
             if is_utf16(&self.buffer) {
@@ -123,8 +123,8 @@ impl Lines {
                 self.buffer.drain(..UTF8_MARK.len());
             }
         }
-        if self.passed - self.told >= STEP as u64 {
-            self.tell(reading)?;
+        if self.passed - self.reported >= STEP as u64 {
+            self.report(reading)?;
         }
         Ok(true)
     }
@@ -187,13 +187,13 @@ impl Lines {
         if self.is_ended { why } else { "the file ends in the middle of this line" }
     }
 
-    fn tell(&mut self, reading: &mut Reading<'_>) -> Result<()> {
-        let passed = self.passed - self.told;
-        self.told = self.passed;
+    fn report(&mut self, reading: &mut Reading<'_>) -> Result<()> {
+        let passed = self.passed - self.reported;
+        self.reported = self.passed;
         if passed == 0 { Ok(()) } else { reading.give(Piece::Passed(passed)) }
     }
 
-    fn fill(&mut self, most: u64) -> Result<Filled> {
+    fn fill(&mut self, most: u64) -> Result<FilledLine> {
         if self.buffer.is_empty() {
             self.buffer = std::mem::take(&mut self.line).into_bytes();
         }
@@ -211,17 +211,17 @@ impl Lines {
             return Err(Error::invalid(format!("the contents have more than {} bytes", self.most)));
         }
         if read == 0 {
-            return Ok(Filled::Nothing);
+            return Ok(FilledLine::Nothing);
         }
         if self.buffer.last() == Some(&b'\n') {
             self.buffer.pop();
-            return Ok(Filled::Ended);
+            return Ok(FilledLine::Ended);
         }
-        Ok(Filled::Torn)
+        Ok(FilledLine::Torn)
     }
 }
 
-enum Filled {
+enum FilledLine {
     /// A complete line.
     Ended,
     /// The last line, without its newline.

@@ -138,11 +138,11 @@ pub struct Format {
     detect: fn(&Source) -> Detection,
     beside: fn(&Source) -> Vec<Companion>,
     read: fn(&Source, &mut Reading<'_>) -> Result<()>,
-    write: Option<Write>,
+    write: Option<WriteFunction>,
 }
 
 /// The function that writes conversations in a format.
-type Write = fn(&Tree) -> Result<Vec<Written>>;
+type WriteFunction = fn(&Tree) -> Result<Vec<Written>>;
 
 /// Whether a file belongs to a format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

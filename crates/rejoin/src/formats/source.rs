@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use crate::error::{Error, Result};
 use crate::formats::lines::{UTF8_MARK, ZSTD, unreadable};
-use crate::formats::zipped::{Counted, ZIP, Zipped};
+use crate::formats::zipped::{CountedFile, ZIP, Zipped};
 use crate::formats::{Finder, Fingerprint, Format, Key, agent_voice};
 
 /// How many bytes of a file its format is recognised by.
@@ -173,7 +173,7 @@ fn head(path: &Path) -> Result<Vec<u8>> {
         // A damaged file has a shorter head; reading it reports what is wrong.
         head = first_bytes(decoder).unwrap_or_default();
     } else if head.starts_with(&ZIP) {
-        let mut zip = Zipped::open(path, Counted::new(File::open(path).map_err(failed)?))?;
+        let mut zip = Zipped::open(path, CountedFile::new(File::open(path).map_err(failed)?))?;
         if zip.len() > 0 {
             head = first_bytes(zip.entry(0)?).map_err(failed)?;
         }

@@ -21,7 +21,7 @@ pub(super) const ZIP: [u8; 4] = *b"PK\x03\x04";
 const DIRECTORY: u64 = 16 << 20;
 
 /// A file that counts the bytes read from it.
-pub(super) struct Counted {
+pub(super) struct CountedFile {
     file: File,
     count: Rc<Cell<u64>>,
     /// The limit of `count`.
@@ -30,12 +30,12 @@ pub(super) struct Counted {
 
 /// A zip, and which of its entries are conversations.
 pub(super) struct Zipped {
-    archive: ZipArchive<Counted>,
+    archive: ZipArchive<CountedFile>,
     /// Names and indexes, sorted by name.
     entries: Vec<(String, usize)>,
 }
 
-impl Counted {
+impl CountedFile {
     pub(super) fn new(file: File) -> Self {
         Self { file, count: Rc::default(), most: Rc::new(Cell::new(u64::MAX)) }
     }
@@ -46,7 +46,7 @@ impl Counted {
     }
 }
 
-impl Read for Counted {
+impl Read for CountedFile {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.file.read(buffer)?;
         self.count.set(self.count.get() + read as u64);
@@ -57,7 +57,7 @@ impl Read for Counted {
     }
 }
 
-impl Seek for Counted {
+impl Seek for CountedFile {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         self.file.seek(to)
     }
@@ -65,7 +65,7 @@ impl Seek for Counted {
 
 impl Zipped {
     /// Opens a zip. Fails if it cannot be read; a zip without conversations has no entries.
-    pub(super) fn open(path: &Path, file: Counted) -> Result<Self> {
+    pub(super) fn open(path: &Path, file: CountedFile) -> Result<Self> {
         let (count, most) = (Rc::clone(&file.count), Rc::clone(&file.most));
         most.set(DIRECTORY);
         let archive = ZipArchive::new(file).map_err(|cause| broken(path, cause))?;

@@ -26,7 +26,7 @@ const VERSION: &str = "> Aider v";
 
 /// Who wrote a line.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Speaker {
+enum LineAuthor {
     Person,
     Program,
     Model,
@@ -45,7 +45,7 @@ enum LaunchState {
 
 /// A message that may continue.
 struct OpenMessage {
-    speaker: Speaker,
+    speaker: LineAuthor,
     line: u64,
     /// Its lines without prefixes.
     text: String,
@@ -112,15 +112,15 @@ impl Launches {
         // was cut off inside a code fence does not swallow the next prompt.
         let may_ask = !is_fenced || line.ends_with(BREAK);
         let (speaker, text) = if let Some(text) = marked(line, PROMPT).filter(|_| may_ask) {
-            (Speaker::Person, text)
+            (LineAuthor::Person, text)
         } else if let Some(text) = marked(line, CONSOLE).filter(|_| !is_fenced) {
-            (Speaker::Program, text)
+            (LineAuthor::Program, text)
         } else {
-            (Speaker::Model, line)
+            (LineAuthor::Model, line)
         };
         match &mut self.launch.open {
             // An empty line ends everything but a reply.
-            Some(open) if is_blank && open.speaker != Speaker::Model => self.close(reading),
+            Some(open) if is_blank && open.speaker != LineAuthor::Model => self.close(reading),
             Some(open) if open.speaker == speaker => {
                 open.append_line(line, text, reading.limits().line_bytes)
             }
@@ -140,7 +140,7 @@ impl Launches {
     /// Completes the open message.
     fn close(&mut self, reading: &mut Reading<'_>) -> Result<()> {
         let Some(open) = self.launch.open.take() else { return Ok(()) };
-        let is_prompt = open.speaker == Speaker::Person;
+        let is_prompt = open.speaker == LineAuthor::Person;
         let (said, bytes) = (open.text.trim().to_owned(), open.source.len());
         let message = self.launch.message(open)?;
         if self.launch.thread.is_announced() {
@@ -229,15 +229,15 @@ impl Launch {
         self.count += 1;
         let text = open.text.trim_matches('\n').trim_end().to_owned();
         let message = match open.speaker {
-            Speaker::Person => Message::user(text),
-            Speaker::Model => {
+            LineAuthor::Person => Message::user(text),
+            LineAuthor::Model => {
                 let mut reply = Message::assistant(text);
                 if let Some(model) = &self.model {
                     reply.extra.set("model", Json::of(model)?);
                 }
                 reply
             }
-            Speaker::Program => {
+            LineAuthor::Program => {
                 self.model = text.lines().find_map(model).or(self.model.take());
                 let mut fields = Fields::new();
                 fields.set("text", Json::of(&text)?);
@@ -256,8 +256,8 @@ impl Launch {
 }
 
 impl OpenMessage {
-    fn begin(speaker: Speaker, line: u64, source: &str, text: &str) -> Self {
-        let is_fenced = speaker == Speaker::Model && source.trim_start().starts_with(FENCE);
+    fn begin(speaker: LineAuthor, line: u64, source: &str, text: &str) -> Self {
+        let is_fenced = speaker == LineAuthor::Model && source.trim_start().starts_with(FENCE);
         Self { speaker, line, text: text.to_owned(), source: source.to_owned(), is_fenced }
     }
 
@@ -266,7 +266,7 @@ impl OpenMessage {
         self.text.push_str(text);
         self.source.push('\n');
         self.source.push_str(source);
-        if self.speaker == Speaker::Model && source.trim_start().starts_with(FENCE) {
+        if self.speaker == LineAuthor::Model && source.trim_start().starts_with(FENCE) {
             self.is_fenced = !self.is_fenced;
         }
         check_message(self.source.len() as u64, most)

@@ -96,7 +96,8 @@ pub(super) fn read(path: &Path, text: &str, number: u64, reading: &mut Reading<'
             .find_map(|place| said(&entries[*place].2).and_then(|said| said.create_time.and_then(time)))
     });
     let conversation = conversation(id, created.unwrap_or_default(), &mut found);
-    let mut thread = ChatGptThread { thread: ThreadBuilder::new(conversation), number, told: HashMap::new() };
+    let mut thread =
+        ChatGptThread { thread: ThreadBuilder::new(conversation), number, nodes: HashMap::new() };
     // Asides have no line number: the position of a conversation changes from export to export.
     thread.thread.keep(0, about(&found)?);
     let current = found.text("current_node");
@@ -161,7 +162,7 @@ fn time(raw: &RawValue) -> Option<Time> {
 struct ChatGptThread {
     thread: ThreadBuilder,
     number: u64,
-    told: HashMap<String, ReadNode>,
+    nodes: HashMap<String, ReadNode>,
 }
 
 impl ChatGptThread {
@@ -173,21 +174,23 @@ impl ChatGptThread {
         reading: &mut Reading<'_>,
     ) -> Result<()> {
         let follows = match &entry.parent {
-            Some(parent) => self.told.get(parent).map_or(Some(parent.clone()), |told| told.follows.clone()),
+            Some(parent) => {
+                self.nodes.get(parent).map_or(Some(parent.clone()), |read_node| read_node.follows.clone())
+            }
             None => None,
         };
-        let mut told = ReadNode { follows: follows.clone(), above: entry.parent.clone(), calls: None };
-        let message = said(entry).map(|said| self.message(name, entry, said, &mut told)).transpose()?;
+        let mut read_node = ReadNode { follows: follows.clone(), above: entry.parent.clone(), calls: None };
+        let message = said(entry).map(|said| self.message(name, entry, said, &mut read_node)).transpose()?;
         match message.filter(|message| !message.blocks.is_empty()) {
             Some(message) => {
-                told.follows = Some(name.to_owned());
+                read_node.follows = Some(name.to_owned());
                 let message = self.thread.message(name, follows, message);
                 let source = node.as_str().to_owned();
                 self.thread.add(SourceMessage { line: self.number, source, ..message }, reading)?;
             }
             None => self.thread.aside(0, node.as_str(), reading)?,
         }
-        self.told.insert(name.to_owned(), told);
+        self.nodes.insert(name.to_owned(), read_node);
         Ok(())
     }
 
@@ -196,7 +199,7 @@ impl ChatGptThread {
         name: &str,
         entry: &NodeEntry<'_>,
         said: NodeMessage<'_>,
-        told: &mut ReadNode,
+        read_node: &mut ReadNode,
     ) -> Result<Message> {
         let mut blocks = said.content.map(content::read).unwrap_or_default();
         let metadata = said.metadata.unwrap_or_default();
@@ -212,7 +215,7 @@ impl ChatGptThread {
             blocks = content::call(blocks, |input, extra| {
                 Block::ToolCall(ToolCall { id: name.to_owned(), name: tool.clone(), input, extra })
             })?;
-            told.calls = Some(tool);
+            read_node.calls = Some(tool);
         }
         if role == Role::Tool && !blocks.is_empty() {
             let call_id = self.caller(entry, said.author.name.as_deref()).unwrap_or_else(|| name.to_owned());
@@ -243,21 +246,24 @@ impl ChatGptThread {
         let mut any = None;
         let mut above = entry.parent.as_deref();
         for _ in 0..NEAR {
-            let Some((name, told)) = above.and_then(|name| self.told.get_key_value(name)) else { break };
-            if let Some(called) = &told.calls {
+            let Some((name, read_node)) = above.and_then(|name| self.nodes.get_key_value(name)) else {
+                break;
+            };
+            if let Some(called) = &read_node.calls {
                 if tool.is_none_or(|tool| family(tool) == family(called)) {
                     return Some(name.clone());
                 }
                 any.get_or_insert_with(|| name.clone());
             }
-            above = told.above.as_deref();
+            above = read_node.above.as_deref();
         }
         any
     }
 
     /// Completes the conversation with its head.
     fn finish(mut self, current: Option<String>, reading: &mut Reading<'_>) -> Result<()> {
-        let head = current.and_then(|current| self.told.remove(&current)).and_then(|told| told.follows);
+        let head =
+            current.and_then(|current| self.nodes.remove(&current)).and_then(|read_node| read_node.follows);
         self.thread.finish(head, reading)?;
         self.thread.complete(reading)
     }

@@ -70,14 +70,14 @@ pub(super) struct CompactMetadata {
     pub(super) trigger: Option<String>,
     pub(super) pre_tokens: Option<u64>,
     pub(super) post_tokens: Option<u64>,
-    pub(super) preserved_segment: Option<Segment>,
+    pub(super) preserved_segment: Option<KeptSegment>,
     pub(super) preserved_messages: Option<Preserved>,
 }
 
 /// The first and the last message that stay visible.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(super) struct Segment {
+pub(super) struct KeptSegment {
     pub(super) head_uuid: String,
     pub(super) tail_uuid: String,
 }

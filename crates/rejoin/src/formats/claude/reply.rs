@@ -14,7 +14,7 @@ const API: &str = "anthropic";
 
 /// A reply that may continue.
 #[derive(Debug)]
-pub(super) struct Reply {
+pub(super) struct ClaudeReply {
     /// The reply, under the id of its first line.
     message: SourceMessage,
     /// The API's id of the reply, shared by all of its lines.
@@ -38,7 +38,7 @@ pub(super) struct CompleteReply {
     pub(super) row: Vec<String>,
 }
 
-impl Reply {
+impl ClaudeReply {
     /// Starts a reply with its first line.
     pub(super) fn begin(mut message: SourceMessage, said: &mut ApiMessage<'_>) -> Result<Self> {
         message.message.extra.set("api", Json::of(&API)?);

@@ -5,8 +5,8 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use crate::error::{Error, Result};
 use crate::formats::claude::blocks;
 use crate::formats::claude::calls::CallIndex;
-use crate::formats::claude::line::{ApiMessage, ClaudeLine, CompactMetadata, Segment};
-use crate::formats::claude::reply::{CompleteReply, Reply, role_of};
+use crate::formats::claude::line::{ApiMessage, ClaudeLine, CompactMetadata, KeptSegment};
+use crate::formats::claude::reply::{ClaudeReply, CompleteReply, role_of};
 use crate::formats::lineage::Lineage;
 use crate::formats::thread_builder::ThreadBuilder;
 use crate::formats::{INJECTED, KEPT_AFTER, Reading, SourceConversation, SourceKept, SourceMessage};
@@ -32,7 +32,7 @@ pub(super) struct ClaudeThread {
     thread: ThreadBuilder,
     rank: TitleRank,
     /// A reply that may continue.
-    reply: Option<Reply>,
+    reply: Option<ClaudeReply>,
     /// The boundary of a compaction whose summary has not arrived.
     boundary: Option<PendingCompaction>,
     /// The messages of lines whose message has another id.
@@ -167,7 +167,7 @@ impl ClaudeThread {
         if let (true, Some(mut said)) = (line.is("assistant"), said) {
             message.message.role = Role::Assistant;
             message.message.is_error = line.is_api_error_message == Some(true);
-            self.reply = Some(Reply::begin(message, &mut said)?);
+            self.reply = Some(ClaudeReply::begin(message, &mut said)?);
             return Ok(());
         }
         if line.is_instruction() {
@@ -241,7 +241,7 @@ impl ClaudeThread {
     }
 
     /// Returns the messages from one end to the other, along the parents.
-    fn between(&self, segment: &Segment) -> Vec<String> {
+    fn between(&self, segment: &KeptSegment) -> Vec<String> {
         let name = |uuid: &str| self.names.get(uuid).map_or(uuid, String::as_str).to_owned();
         let head = name(&segment.head_uuid);
         // An end may be a line that is not a message.

@@ -112,14 +112,14 @@ pub(super) struct ThreadMeta {
     #[serde(default)]
     pub(super) model_provider: Option<String>,
     #[serde(default)]
-    pub(super) history_base: Option<Base>,
+    pub(super) history_base: Option<HistoryBase>,
     #[serde(default)]
     pub(super) git: Option<Git>,
 }
 
 /// The file that this one begins with.
 #[derive(Clone, Debug, Deserialize)]
-pub(super) struct Base {
+pub(super) struct HistoryBase {
     pub(super) thread_id: String,
     pub(super) end_ordinal_exclusive: u64,
 }
@@ -132,7 +132,7 @@ pub(super) struct Git {
 
 /// A compaction: the summary and the replacement of the history.
 #[derive(Debug, Deserialize)]
-pub(super) struct Compaction {
+pub(super) struct CompactedPayload {
     pub(super) message: String,
     #[serde(default)]
     pub(super) replacement_history: Option<Vec<Json>>,
@@ -140,7 +140,7 @@ pub(super) struct Compaction {
 
 /// The events that the reader acts on.
 #[derive(Debug, Default)]
-pub(super) struct Event {
+pub(super) struct CodexEvent {
     pub(super) kind: Option<String>,
     pub(super) num_turns: Option<u64>,
     pub(super) last_token_usage: Option<Json>,
@@ -153,7 +153,7 @@ struct Info {
     last_token_usage: Option<Json>,
 }
 
-impl Event {
+impl CodexEvent {
     fn of(found: &mut RawObject<'_>) -> Self {
         Self {
             kind: found.text("type"),
@@ -212,7 +212,7 @@ impl<'a> CodexLine<'a> {
     }
 
     /// Takes the payload as an event, as far as it is valid.
-    pub(super) fn take_event(&mut self) -> Event {
-        self.take().map(|mut found| Event::of(&mut found)).unwrap_or_default()
+    pub(super) fn take_event(&mut self) -> CodexEvent {
+        self.take().map(|mut found| CodexEvent::of(&mut found)).unwrap_or_default()
     }
 }

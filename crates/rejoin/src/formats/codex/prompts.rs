@@ -7,14 +7,14 @@ use sha2::{Digest as _, Sha256};
 /// The prompts on a path, oldest first.
 #[derive(Default)]
 pub(super) struct Prompts {
-    all: Vec<Prompt>,
+    all: Vec<PathPrompt>,
     /// Indexes by the program's id; the newest of several with one id.
     ids: HashMap<String, usize>,
     /// Indexes by text.
     said: HashMap<[u8; 32], Vec<usize>>,
 }
 
-struct Prompt {
+struct PathPrompt {
     /// Its position on the path.
     place: usize,
     hash: [u8; 32],
@@ -28,12 +28,12 @@ impl Prompts {
         if let Some(id) = &id {
             self.ids.insert(id.clone(), own);
         }
-        self.all.push(Prompt { place, hash, id });
+        self.all.push(PathPrompt { place, hash, id });
     }
 
     /// Removes the newest prompt and returns its position on the path.
     pub(super) fn pop(&mut self) -> Option<usize> {
-        let Prompt { place, hash, id } = self.all.pop()?;
+        let PathPrompt { place, hash, id } = self.all.pop()?;
         self.said.get_mut(&hash).map(Vec::pop);
         if let Some(id) = id {
             self.ids.remove(&id);

@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::formats::codex::API;
 use crate::formats::codex::items::{self, ConversationItem};
-use crate::formats::codex::line::{CodexLine, Compaction, Event};
+use crate::formats::codex::line::{CodexEvent, CodexLine, CompactedPayload};
 use crate::formats::codex::prompts::Prompts;
 use crate::formats::thread_builder::ThreadBuilder;
 use crate::formats::{INJECTED, Reading, SourceConversation, SourceKept, SourceMessage};
@@ -65,7 +65,7 @@ impl CodexThread {
                 ConversationItem::Mark => self.thread.aside(line.at.number, line.at.text, reading),
             };
         }
-        if let Some(compacted) = line.payload::<Compaction>("compacted") {
+        if let Some(compacted) = line.payload::<CompactedPayload>("compacted") {
             return self.compacted(&compacted, line, reading);
         }
         let event = line.take_event();
@@ -145,7 +145,7 @@ impl CodexThread {
     /// A compaction. Only the provider can read an encrypted one, so the history stays visible.
     fn compacted(
         &mut self,
-        compacted: &Compaction,
+        compacted: &CompactedPayload,
         line: &CodexLine<'_>,
         reading: &mut Reading<'_>,
     ) -> Result<()> {
@@ -159,14 +159,14 @@ impl CodexThread {
         } else {
             let text = compacted.message.clone();
             found.message.blocks = vec![Block::Summary(Summary { text, ..Summary::default() })];
-            let told = line.rejoin.as_ref().and_then(|tag| tag.keeps.clone());
-            found.keeps = told.unwrap_or_else(|| self.kept_messages(compacted));
+            let tagged = line.rejoin.as_ref().and_then(|tag| tag.keeps.clone());
+            found.keeps = tagged.unwrap_or_else(|| self.kept_messages(compacted));
         }
         self.add(found, reading)
     }
 
     /// Returns the messages that a compaction keeps, and what it sends of them.
-    fn kept_messages(&self, compacted: &Compaction) -> Vec<SourceKept> {
+    fn kept_messages(&self, compacted: &CompactedPayload) -> Vec<SourceKept> {
         let name = |place: usize| self.path[place].clone();
         let Some(history) = &compacted.replacement_history else {
             return self.prompts.places().map(|place| SourceKept::from(name(place))).collect();
@@ -176,7 +176,7 @@ impl CodexThread {
     }
 
     /// Acts on an event: a rollback, a model, the token usage of a reply.
-    fn event(&mut self, line: &str, event: &Event, reading: &mut Reading<'_>) -> Result<()> {
+    fn event(&mut self, line: &str, event: &CodexEvent, reading: &mut Reading<'_>) -> Result<()> {
         match (line, event.kind.as_deref()) {
             ("event_msg", Some("thread_rolled_back")) => {
                 self.close(reading)?;

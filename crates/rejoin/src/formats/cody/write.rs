@@ -16,7 +16,7 @@ use crate::formats::{SourceConversation, SourceMessage, Tree, Written};
 use crate::model::{Block, Message, Role, Summary, Time};
 
 #[derive(Serialize)]
-struct Turn<'a> {
+struct TurnLine<'a> {
     timestamp: i64,
     items: &'a RawValue,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -117,7 +117,7 @@ fn write_turn(bytes: &mut Vec<u8>, turn: &[&SourceMessage], first: Option<&Sourc
     let written: Vec<Value> = turn.iter().flat_map(|found| items::write(&found.message)).collect();
     let items = serde_json::value::to_raw_value(&written).expect("items are JSON");
     let plain = items::read(&items).into_iter().map(|found| found.message).collect();
-    let line = Turn {
+    let line = TurnLine {
         timestamp: time.as_micros() / 1_000,
         items: &items,
         metadata: metadata(turn, first),

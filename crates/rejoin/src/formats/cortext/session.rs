@@ -15,7 +15,7 @@ pub(super) const OWN: &str = "cortext";
 
 /// The file as it is written.
 #[derive(Serialize)]
-struct State<'a> {
+struct StateFile<'a> {
     version: &'a str,
     conversation_id: &'a str,
     conversation_type: &'a str,
@@ -25,13 +25,13 @@ struct State<'a> {
     created_at: Time,
     last_active: Time,
     message_count: usize,
-    agent_config: Agent<'a>,
+    agent_config: StateAgent<'a>,
     context_summary: &'a str,
     rejoin: ConversationTag,
 }
 
 #[derive(Serialize)]
-struct Agent<'a> {
+struct StateAgent<'a> {
     command: &'a str,
     system_prompt_hash: &'a str,
     model: &'a str,
@@ -44,7 +44,7 @@ pub(super) fn write(conversation: &SourceConversation, name: &str, path: &[&Sour
     let settings = &header.settings;
     let mut tag = ConversationTag::of(conversation);
     tag.header.project = None;
-    let state = State {
+    let state = StateFile {
         version: VERSION,
         conversation_id: name,
         conversation_type: &header.kind,
@@ -53,7 +53,7 @@ pub(super) fn write(conversation: &SourceConversation, name: &str, path: &[&Sour
         created_at,
         last_active: path.iter().rev().find_map(|found| found.message.created_at).unwrap_or(created_at),
         message_count: path.len(),
-        agent_config: Agent {
+        agent_config: StateAgent {
             command: settings.command.as_deref().unwrap_or_default(),
             system_prompt_hash: settings.prompt_hash.as_deref().unwrap_or_default(),
             model: settings.model.as_deref().unwrap_or_default(),

@@ -1,7 +1,7 @@
 //! Converts rows of `blocks` to blocks and back.
 
 use crate::formats::ReadLimits;
-use crate::formats::database::{Row, Value};
+use crate::formats::database::{DatabaseRow, Value};
 use crate::formats::encoding::json_of;
 use crate::formats::lines::deepest;
 use crate::formats::raw_object::RawObject;
@@ -31,7 +31,7 @@ pub(super) struct BlockRow {
 }
 
 impl BlockRow {
-    pub(super) fn of(row: &Row) -> Self {
+    pub(super) fn of(row: &DatabaseRow) -> Self {
         let extra = row.word("extra_fields").unwrap_or_default();
         let extra = object(&extra).unwrap_or_else(|| {
             let mut fields = Fields::new();

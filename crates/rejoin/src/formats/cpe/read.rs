@@ -7,9 +7,9 @@ use serde_json::json;
 use crate::error::Result;
 use crate::formats::cpe::forest::Forest;
 use crate::formats::cpe::parts::BlockRow;
-use crate::formats::cpe::shape::Shape;
+use crate::formats::cpe::shape::RowShape;
 use crate::formats::cpe::tag::{CpeTag, TAG};
-use crate::formats::database::{Database, Row};
+use crate::formats::database::{Database, DatabaseRow};
 use crate::formats::subagent_group::SubagentGroup;
 use crate::formats::thread_builder::ThreadBuilder;
 use crate::formats::{Reading, Source, SourceConversation, SourceMessage, SourceParent};
@@ -35,8 +35,8 @@ pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
 }
 
 /// Returns the sessions whose newest message is in a tree, by the root of the tree.
-fn sessions_of(database: &Database, forest: &Forest) -> Result<HashMap<usize, Vec<Row>>> {
-    let mut sessions: HashMap<usize, Vec<Row>> = HashMap::new();
+fn sessions_of(database: &Database, forest: &Forest) -> Result<HashMap<usize, Vec<DatabaseRow>>> {
+    let mut sessions: HashMap<usize, Vec<DatabaseRow>> = HashMap::new();
     if !database.has("acp_sessions", &["id", "last_message_id", "cwd", "title"])? {
         return Ok(sessions);
     }
@@ -69,7 +69,7 @@ struct CpeThread<'a> {
 /// A row of `messages` with its blocks, its tag and the text of both.
 struct LoadedRow {
     id: String,
-    shape: Shape,
+    shape: RowShape,
     tag: CpeTag,
     source: String,
 }
@@ -80,13 +80,14 @@ impl<'a> CpeThread<'a> {
         forest: &'a Forest,
         names: &'a mut HashMap<usize, String>,
         tree: &[usize],
-        sessions: &[Row],
+        sessions: &[DatabaseRow],
         reading: &mut Reading<'_>,
     ) -> Result<SourceConversation> {
         let root = row(database, forest, tree[0])?;
         let title = root.shape.title.clone();
         // If a tree has several sessions, the one with the newest message was used last.
-        let place = |session: &&Row| session.text("last_message_id").and_then(|last| forest.place(last));
+        let place =
+            |session: &&DatabaseRow| session.text("last_message_id").and_then(|last| forest.place(last));
         let session = sessions.iter().max_by_key(place);
         let thread = ThreadBuilder::announced(conversation_of(root, session), reading)?;
         let mut read = Self { database, forest, names, thread, is_whole: false, title, newest: None };
@@ -166,14 +167,14 @@ fn row(database: &Database, forest: &Forest, place: usize) -> Result<LoadedRow> 
     let id = row.word("id").unwrap_or_default();
     let sql = "SELECT * FROM blocks WHERE message_id = ?1 ORDER BY sequence_order";
     let blocks = database.all(sql, &[id.as_str().into()])?;
-    let shape = Shape::of(row, blocks.iter().map(BlockRow::of).collect());
+    let shape = RowShape::of(row, blocks.iter().map(BlockRow::of).collect());
     let tag = shape.fields.field(TAG).and_then(|tag| Json::to(tag).ok()).unwrap_or_default();
     let blocks: Vec<_> = blocks.iter().map(|block| block.to_json(&[])).collect();
     let source = json!({ "message": row.to_json(&[]), "blocks": blocks }).to_string();
     Ok(LoadedRow { id, shape, tag, source })
 }
 
-fn conversation_of(root: LoadedRow, session: Option<&Row>) -> SourceConversation {
+fn conversation_of(root: LoadedRow, session: Option<&DatabaseRow>) -> SourceConversation {
     let created = root.shape.created_at.unwrap_or_default();
     let Some(named) = root.tag.conversation else {
         let mut conversation = SourceConversation::new(root.id.clone(), created);

@@ -3,7 +3,7 @@
 use crate::formats::content::summarize_first_text;
 use crate::formats::cpe::parts::{BlockRow, object};
 use crate::formats::cpe::tag::TAG;
-use crate::formats::database::{Row, Value};
+use crate::formats::database::{DatabaseRow, Value};
 use crate::formats::encoding::json_of;
 use crate::model::{Block, Fields, Json, Message, Role, Time, ToolResult, Usage};
 
@@ -21,7 +21,7 @@ pub(super) enum TextKind {
 
 /// One row of `messages` with its blocks.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Shape {
+pub(super) struct RowShape {
     pub(super) role: String,
     pub(super) title: Option<String>,
     pub(super) is_error: bool,
@@ -35,8 +35,8 @@ pub(super) struct Shape {
     pub(super) parts: Vec<BlockRow>,
 }
 
-impl Shape {
-    pub(super) fn of(row: &Row, parts: Vec<BlockRow>) -> Self {
+impl RowShape {
+    pub(super) fn of(row: &DatabaseRow, parts: Vec<BlockRow>) -> Self {
         let tokens = match (row.count("input_tokens"), row.count("output_tokens")) {
             (None, None) => None,
             (input, output) => Some((input.unwrap_or(0), output.unwrap_or(0))),
@@ -195,11 +195,11 @@ impl Shape {
 }
 
 /// CPE records failure per message, so each result has a row of its own.
-fn add_result(rows: &mut Vec<Shape>, result: &ToolResult, api: Option<&str>) {
+fn add_result(rows: &mut Vec<RowShape>, result: &ToolResult, api: Option<&str>) {
     let last = rows.last().expect("there is a first row");
     if last.role == "tool_result" && !last.parts.is_empty() {
         let (role, created_at) = (last.role.clone(), last.created_at);
-        rows.push(Shape { role, created_at, ..Shape::default() });
+        rows.push(RowShape { role, created_at, ..RowShape::default() });
     }
     let last = rows.last_mut().expect("there is a first row");
     if last.role == "tool_result" {

@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::error::Result;
 use crate::formats::cpe::read::title_of;
-use crate::formats::cpe::shape::{Shape, TextKind, stamp};
+use crate::formats::cpe::shape::{RowShape, TextKind, stamp};
 use crate::formats::cpe::tag::{CpeTag, TAG, TaggedConversation};
 use crate::formats::database::{DatabaseBuilder, Value};
 use crate::formats::{SourceConversation, SourceMessage, Tree, Written};
@@ -91,7 +91,7 @@ impl DatabaseWriter {
     ) -> Result<(String, String)> {
         let is_summary = found.message.blocks.iter().any(|block| matches!(block, Block::Summary(_)));
         let words = if is_summary && above.is_some() { TextKind::Summary } else { TextKind::Said };
-        let mut shapes = Shape::from_message(&found.message);
+        let mut shapes = RowShape::from_message(&found.message);
         shapes[0].title = title.or(found.message.label.as_deref()).map(str::to_owned);
         complete(&mut tag, &found.message, &shapes, words);
         if title.is_some() && found.message.label.is_some() {
@@ -116,7 +116,7 @@ impl DatabaseWriter {
         Ok((first, id))
     }
 
-    fn write_row(&self, id: &str, tie: &'static str, above: Option<&str>, shape: &Shape) -> Result<()> {
+    fn write_row(&self, id: &str, tie: &'static str, above: Option<&str>, shape: &RowShape) -> Result<()> {
         let mut fields = vec![("id", id.into()), (tie, above.map_or(Value::Null, Value::from))];
         fields.extend(shape.columns());
         self.building.add("messages", &fields)?;
@@ -161,7 +161,7 @@ impl DatabaseWriter {
 }
 
 /// Adds to the tag what the rows do not hold.
-fn complete(tag: &mut CpeTag, message: &Message, shapes: &[Shape], words: TextKind) {
+fn complete(tag: &mut CpeTag, message: &Message, shapes: &[RowShape], words: TextKind) {
     let mut read = shapes[0].to_message(words);
     for shape in &shapes[1..] {
         read.blocks.extend(shape.to_message(TextKind::Said).blocks);

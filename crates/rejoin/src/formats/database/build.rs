@@ -4,7 +4,7 @@ use rusqlite::Connection;
 
 use crate::error::Result;
 use crate::formats::database::Value;
-use crate::formats::database::fault::told;
+use crate::formats::database::fault::sqlite_error;
 use crate::formats::database::open::in_memory;
 
 /// A database while it is made.
@@ -14,8 +14,8 @@ impl DatabaseBuilder {
     /// Creates an empty database with these tables.
     pub(in crate::formats) fn new(schema: &str) -> Result<Self> {
         let connection = in_memory()?;
-        connection.execute_batch("PRAGMA foreign_keys = ON; BEGIN;").map_err(told)?;
-        connection.execute_batch(schema).map_err(told)?;
+        connection.execute_batch("PRAGMA foreign_keys = ON; BEGIN;").map_err(sqlite_error)?;
+        connection.execute_batch(schema).map_err(sqlite_error)?;
         Ok(Self(connection))
     }
 
@@ -28,13 +28,13 @@ impl DatabaseBuilder {
         self.0
             .prepare_cached(&sql)
             .and_then(|mut statement| statement.execute(values))
-            .map_err(told)
+            .map_err(sqlite_error)
             .map(drop)
     }
 
     /// Returns the bytes of the file.
     pub(in crate::formats) fn into_bytes(mut self) -> Result<Vec<u8>> {
-        self.0.execute_batch("COMMIT").map_err(told)?;
-        Ok(self.0.serialize("main").map_err(told)?.to_vec())
+        self.0.execute_batch("COMMIT").map_err(sqlite_error)?;
+        Ok(self.0.serialize("main").map_err(sqlite_error)?.to_vec())
     }
 }

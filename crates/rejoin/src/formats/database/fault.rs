@@ -5,7 +5,7 @@ use rusqlite::ErrorCode;
 use crate::error::{Error, ErrorKind};
 
 /// Explains the problem with the database in words that suggest a solution.
-pub(super) fn told(cause: rusqlite::Error) -> Error {
+pub(super) fn sqlite_error(cause: rusqlite::Error) -> Error {
     let (kind, message) = match cause.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked | ErrorCode::FileLockingProtocolFailed) => {
             (ErrorKind::Locked, "its program holds the database")

@@ -18,12 +18,12 @@ use rusqlite::Connection;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 
 pub(super) use build::DatabaseBuilder;
-pub(super) use row::{Row, Value};
+pub(super) use row::{DatabaseRow, Value};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::formats::byte_budget::check_message;
 use crate::formats::{Detection, Piece, ReadLimits, Reading, Source};
-use fault::told;
+use fault::sqlite_error;
 use open::{DatabaseStamp, MAGIC, open};
 
 /// The interval of progress reports.
@@ -40,7 +40,7 @@ pub(super) struct Database {
     /// The column names of each query, which are needed for every message.
     columns: RefCell<HashMap<String, Rc<[String]>>>,
     passed: Cell<u64>,
-    told: Cell<u64>,
+    reported: Cell<u64>,
 }
 
 /// How long detection waits for a lock: every format opens the database.
@@ -50,7 +50,7 @@ const LOOK: Duration = Duration::from_millis(500);
 pub(super) fn holds(path: &Path, is_so: impl Fn(&Database) -> Result<bool>) -> bool {
     let look = || {
         let database = Database::open(path, ReadLimits::default())?;
-        database.connection.busy_timeout(LOOK).map_err(told)?;
+        database.connection.busy_timeout(LOOK).map_err(sqlite_error)?;
         is_so(&database)
     };
     look().unwrap_or(false)
@@ -94,7 +94,7 @@ impl Database {
         let (passed, last) = (Cell::new(0), Cell::new(0));
         let (connection, path, bytes, before) = (opened.connection, opened.path, opened.bytes, opened.before);
         let columns = RefCell::default();
-        Ok(Self { connection, path, bytes, most, before, columns, passed, told: last })
+        Ok(Self { connection, path, bytes, most, before, columns, passed, reported: last })
     }
 
     /// Reads a database and verifies afterwards that it was one snapshot.
@@ -104,7 +104,7 @@ impl Database {
         read: impl FnOnce(&Self, &mut Reading<'_>) -> Result<()>,
     ) -> Result<()> {
         let database = Self::open(source.path(), reading.limits())?;
-        database.connection.execute_batch("BEGIN").map_err(told)?;
+        database.connection.execute_batch("BEGIN").map_err(sqlite_error)?;
         let done = read(&database, reading);
         if database.before.as_ref().is_some_and(|before| *before != DatabaseStamp::of(&database.path)) {
             // The error may be a consequence of that, so that is reported.
@@ -118,11 +118,11 @@ impl Database {
     pub(super) fn pass(&self, bytes: u64, reading: &mut Reading<'_>) -> Result<()> {
         let passed = self.passed.get().saturating_add(bytes).min(self.bytes);
         self.passed.set(passed);
-        let new = passed - self.told.get();
+        let new = passed - self.reported.get();
         if new < STEP && passed < self.bytes || new == 0 {
             return Ok(());
         }
-        self.told.set(passed);
+        self.reported.set(passed);
         reading.give(Piece::Passed(new))
     }
 
@@ -168,28 +168,28 @@ impl Database {
         &self,
         sql: &str,
         parameters: &[Value],
-        take: &mut dyn FnMut(Row) -> Result<()>,
+        take: &mut dyn FnMut(DatabaseRow) -> Result<()>,
     ) -> Result<()> {
-        let mut statement = self.connection.prepare_cached(sql).map_err(told)?;
+        let mut statement = self.connection.prepare_cached(sql).map_err(sqlite_error)?;
         let known = self.columns.borrow().get(sql).cloned();
         let columns = known.unwrap_or_else(|| {
             let columns: Rc<[String]> = statement.column_names().map(str::to_owned).collect();
             self.columns.borrow_mut().insert(sql.to_owned(), Rc::clone(&columns));
             columns
         });
-        let mut rows = statement.query(rusqlite::params_from_iter(parameters)).map_err(told)?;
-        while let Some(row) = rows.next().map_err(told)? {
+        let mut rows = statement.query(rusqlite::params_from_iter(parameters)).map_err(sqlite_error)?;
+        while let Some(row) = rows.next().map_err(sqlite_error)? {
             let mut values = Vec::with_capacity(columns.len());
             for place in 0..columns.len() {
-                values.push(value_of(row.get_ref(place).map_err(told)?));
+                values.push(value_of(row.get_ref(place).map_err(sqlite_error)?));
             }
-            take(Row { columns: Rc::clone(&columns), values })?;
+            take(DatabaseRow { columns: Rc::clone(&columns), values })?;
         }
         Ok(())
     }
 
     /// Returns the rows of a query, which belong to one message and are limited to its size.
-    pub(super) fn all(&self, sql: &str, parameters: &[Value]) -> Result<Vec<Row>> {
+    pub(super) fn all(&self, sql: &str, parameters: &[Value]) -> Result<Vec<DatabaseRow>> {
         let (mut all, mut bytes) = (Vec::new(), 0u64);
         self.each(sql, parameters, &mut |row| {
             bytes = row.values.iter().fold(bytes, |bytes, value| bytes.saturating_add(value.bytes()));
@@ -201,7 +201,7 @@ impl Database {
     }
 
     /// Returns the first row of a query.
-    pub(super) fn one(&self, sql: &str, parameters: &[Value]) -> Result<Option<Row>> {
+    pub(super) fn one(&self, sql: &str, parameters: &[Value]) -> Result<Option<DatabaseRow>> {
         Ok(self.all(sql, parameters)?.into_iter().next())
     }
 

@@ -24,7 +24,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use crate::error::{Error, Result};
 use crate::formats::ReadLimits;
-use crate::formats::database::fault::told;
+use crate::formats::database::fault::sqlite_error;
 use crate::formats::lines::unreadable;
 
 /// The magic number of a SQLite file.
@@ -97,24 +97,24 @@ pub(super) fn open(path: &Path, limits: ReadLimits) -> Result<OpenDatabase> {
     let flags =
         OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
     let mut connection =
-        Connection::open_with_flags(format!("{}?{how}", as_uri(&path)), flags).map_err(told)?;
+        Connection::open_with_flags(format!("{}?{how}", as_uri(&path)), flags).map_err(sqlite_error)?;
     harden(&mut connection, limits, bytes)?;
     if how.ends_with("unix-none") {
         // In exclusive mode, SQLite keeps the index of the log in its own memory.
-        connection.execute_batch("PRAGMA locking_mode = EXCLUSIVE").map_err(told)?;
+        connection.execute_batch("PRAGMA locking_mode = EXCLUSIVE").map_err(sqlite_error)?;
     }
     Ok(OpenDatabase { connection, path, bytes, before })
 }
 
 /// Opens an empty database in memory.
 pub(super) fn in_memory() -> Result<Connection> {
-    Connection::open_in_memory().map_err(told)
+    Connection::open_in_memory().map_err(sqlite_error)
 }
 
 /// Restricts a connection to a hostile database: no code in it runs, no value exceeds the line limit, no
 /// query runs forever.
 fn harden(connection: &mut Connection, limits: ReadLimits, bytes: u64) -> Result<()> {
-    connection.busy_timeout(WAIT).map_err(told)?;
+    connection.busy_timeout(WAIT).map_err(sqlite_error)?;
     let switches = [
         (DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true),
         (DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false),
@@ -127,15 +127,15 @@ fn harden(connection: &mut Connection, limits: ReadLimits, bytes: u64) -> Result
         (DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true),
     ];
     for (switch, value) in switches {
-        connection.set_db_config(switch, value).map_err(told)?;
+        connection.set_db_config(switch, value).map_err(sqlite_error)?;
     }
     let most = i32::try_from(limits.line_bytes).unwrap_or(i32::MAX);
-    connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, most).map_err(told)?;
-    connection.set_limit(Limit::SQLITE_LIMIT_ATTACHED, 0).map_err(told)?;
+    connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, most).map_err(sqlite_error)?;
+    connection.set_limit(Limit::SQLITE_LIMIT_ATTACHED, 0).map_err(sqlite_error)?;
     limit_steps(connection, STEPS.saturating_add(bytes.saturating_mul(STEPS_PER_BYTE)))?;
     let settings = "PRAGMA query_only = ON; PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0; \
                     PRAGMA temp_store = MEMORY;";
-    connection.execute_batch(settings).map_err(told)
+    connection.execute_batch(settings).map_err(sqlite_error)
 }
 
 /// Interrupts queries that take too many steps.
@@ -145,7 +145,7 @@ fn limit_steps(connection: &mut Connection, most: u64) -> Result<()> {
         steps = steps.saturating_add(STRIDE.unsigned_abs().into());
         steps > most
     };
-    connection.progress_handler(STRIDE, Some(is_enough)).map_err(told)
+    connection.progress_handler(STRIDE, Some(is_enough)).map_err(sqlite_error)
 }
 
 /// Returns the path with a suffix appended to the file name.
@@ -180,7 +180,7 @@ mod tests {
 
         let endless =
             "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n";
-        let error = connection.query_row(endless, [], |_| Ok(())).map_err(told).unwrap_err();
+        let error = connection.query_row(endless, [], |_| Ok(())).map_err(sqlite_error).unwrap_err();
 
         let expected =
             "[corrupt] reading the database takes more steps than one of its size can need: interrupted";

@@ -53,12 +53,12 @@ impl From<i64> for Value {
 
 /// A row with the names of its columns.
 #[derive(Clone, Debug)]
-pub(in crate::formats) struct Row {
+pub(in crate::formats) struct DatabaseRow {
     pub(super) columns: Rc<[String]>,
     pub(super) values: Vec<Value>,
 }
 
-impl Row {
+impl DatabaseRow {
     /// Returns the value of a column; null if it does not exist.
     pub(in crate::formats) fn value(&self, column: &str) -> &Value {
         let place = self.columns.iter().position(|own| own == column);
@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn bytes_are_kept_too() {
-        let row = Row {
+        let row = DatabaseRow {
             columns: Rc::new(["a".to_owned(), "b".to_owned(), "c".to_owned()]),
             values: vec![Value::Blob(vec![0, 255]), Value::Null, Value::Real(0.5)],
         };

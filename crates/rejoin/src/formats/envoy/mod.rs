@@ -39,18 +39,18 @@ pub(super) const FORMAT: Format = Format {
 
 /// The content of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum EnvoyKind {
     Conversation,
     SessionMeta,
 }
 
 /// Returns the content of a line; none if it does not belong to this format.
-fn kind_of(found: &mut RawObject<'_>) -> Option<Kind> {
+fn kind_of(found: &mut RawObject<'_>) -> Option<EnvoyKind> {
     found.raw("sessionId").filter(|id| crate::formats::raw_object::is_text(id))?;
     found.raw("message")?;
     match found.text("messageType")?.as_str() {
-        "conversation" => Some(Kind::Conversation),
-        "session-meta" => Some(Kind::SessionMeta),
+        "conversation" => Some(EnvoyKind::Conversation),
+        "session-meta" => Some(EnvoyKind::SessionMeta),
         _ => None,
     }
 }

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use serde_json::value::RawValue;
 
 use crate::error::Result;
-use crate::formats::envoy::{Kind, kind_of, message, stored};
+use crate::formats::envoy::{EnvoyKind, kind_of, message, stored};
 use crate::formats::lines::Lines;
 use crate::formats::raw_object::RawObject;
 use crate::formats::tag::{self, ConversationTag, MessageTag};
@@ -53,7 +53,7 @@ impl EnvoyThread {
         let body = found.raw("message");
         let thread = match &mut self.thread {
             Some(thread) => {
-                if let (Some(Kind::SessionMeta), Some(body)) = (kind, body) {
+                if let (Some(EnvoyKind::SessionMeta), Some(body)) = (kind, body) {
                     update_conversation(body, &mut thread.conversation, &mut self.head);
                 }
                 thread
@@ -67,7 +67,7 @@ impl EnvoyThread {
         let tag: Option<MessageTag> = tag::read(tagged);
         let is_own = tag.is_some();
         let messages = match (kind, body) {
-            (Some(Kind::Conversation), Some(body)) => match stored::read(&mut found, body) {
+            (Some(EnvoyKind::Conversation), Some(body)) => match stored::read(&mut found, body) {
                 Some(stored) => vec![stored_message(thread, stored)],
                 None => said(thread, tag, body, &self.calls, (lines.number(), time)),
             },
@@ -111,7 +111,7 @@ fn update_conversation(body: &RawValue, conversation: &mut SourceConversation, h
     }
 }
 
-fn stored_message(thread: &ThreadBuilder, stored: stored::StoredMessage) -> SourceMessage {
+fn stored_message(thread: &ThreadBuilder, stored: stored::JsonlMessage) -> SourceMessage {
     SourceMessage { keeps: stored.keeps, ..thread.message(stored.id, stored.parent, stored.message) }
 }
 
@@ -142,13 +142,13 @@ fn said(
 /// Returns the conversation, as described by the first line.
 fn first(
     found: &mut RawObject<'_>,
-    kind: Option<Kind>,
+    kind: Option<EnvoyKind>,
     stem: &str,
     time: Option<Time>,
     tagged: Option<&RawValue>,
     body: Option<&RawValue>,
 ) -> SourceConversation {
-    let is_meta = kind == Some(Kind::SessionMeta);
+    let is_meta = kind == Some(EnvoyKind::SessionMeta);
     if let Some(tag) = tag::read::<ConversationTag>(tagged).filter(|_| is_meta) {
         return tag.into_conversation();
     }

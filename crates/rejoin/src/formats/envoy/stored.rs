@@ -8,7 +8,7 @@ use crate::formats::raw_object::{RawObject, is_text};
 use crate::model::{Block, Json, Message};
 
 /// A message of the store.
-pub(super) struct StoredMessage {
+pub(super) struct JsonlMessage {
     pub(super) id: String,
     pub(super) parent: Option<String>,
     pub(super) keeps: Vec<SourceKept>,
@@ -16,7 +16,7 @@ pub(super) struct StoredMessage {
 }
 
 /// Parses a line; none if it is not from the store.
-pub(super) fn read(found: &mut RawObject<'_>, body: &RawValue) -> Option<StoredMessage> {
+pub(super) fn read(found: &mut RawObject<'_>, body: &RawValue) -> Option<JsonlMessage> {
     found.raw("digest")?;
     let id = found.text("id")?;
     // A body that would not fit on one line is a string.
@@ -25,7 +25,7 @@ pub(super) fn read(found: &mut RawObject<'_>, body: &RawValue) -> Option<StoredM
     message.label = found.text("label");
     message.extra.remove("source");
     let keeps = message.blocks.iter_mut().flat_map(keeps).collect();
-    Some(StoredMessage { id, parent: found.text("parent"), keeps, message })
+    Some(JsonlMessage { id, parent: found.text("parent"), keeps, message })
 }
 
 /// Returns what a compaction keeps, with the ids of the file, which the import replaces by its own.

@@ -31,7 +31,7 @@ struct EnvoyLine<'a, M, T> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Start<'a> {
+struct SessionStart<'a> {
     r#type: &'static str,
     project_path: &'a str,
     provider: &'a str,
@@ -56,7 +56,7 @@ fn file(conversation: &SourceConversation, name: Uuid, path: &[&SourceMessage]) 
     let session = uuid_of(&conversation.id).to_string();
     let session_id = session.as_str();
     let mut timestamp = conversation.created_at;
-    let start = Start {
+    let start = SessionStart {
         r#type: "session-start",
         project_path: header.project.as_deref().unwrap_or_default(),
         provider: header.settings.provider.as_deref().unwrap_or_default(),

@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 
 use crate::error::Result;
 use crate::formats::gemini::paths;
-use crate::formats::gemini::record::{RawRecord, Record};
+use crate::formats::gemini::record::{GeminiRecord, RawRecord};
 use crate::formats::gemini::replay::Replay;
 use crate::formats::lines::{Lines, UTF8_MARK, deepest, unreadable};
 use crate::formats::{Piece, Reading, Source, SourceConversation, SourceParent, whole_file};
@@ -188,9 +188,9 @@ fn dense(text: &str) -> String {
 }
 
 /// Parses a record; none if it has no id. The inner error says why it is invalid.
-fn record(text: &str) -> Result<std::result::Result<Option<Record>, String>> {
+fn record(text: &str) -> Result<std::result::Result<Option<GeminiRecord>, String>> {
     match serde_json::from_str::<RawRecord<'_>>(text) {
-        Ok(raw) => Record::read(raw).map(Ok),
+        Ok(raw) => GeminiRecord::read(raw).map(Ok),
         Err(cause) => Ok(Err(format!("a field is not what it should be: {cause}"))),
     }
 }

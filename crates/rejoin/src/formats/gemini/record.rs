@@ -32,7 +32,7 @@ pub(super) struct RawRecord<'a> {
     tokens: Option<Json>,
     model: Option<String>,
     #[serde(borrow, rename = "toolCalls")]
-    calls: Option<Vec<Call<'a>>>,
+    calls: Option<Vec<RecordCall<'a>>>,
 }
 
 #[derive(Default, Deserialize)]
@@ -44,7 +44,7 @@ struct Thought {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Call<'a> {
+struct RecordCall<'a> {
     id: Option<String>,
     name: Option<String>,
     #[serde(borrow)]
@@ -58,7 +58,7 @@ struct Call<'a> {
 
 /// A record, converted to messages.
 #[derive(Clone, Debug)]
-pub(super) struct Record {
+pub(super) struct GeminiRecord {
     pub(super) id: String,
     pub(super) time: Option<Time>,
     pub(super) said: Message,
@@ -70,7 +70,7 @@ pub(super) struct Record {
     pub(super) is_open: bool,
 }
 
-impl Record {
+impl GeminiRecord {
     /// Converts a record; none if it has no id.
     pub(super) fn read(raw: RawRecord<'_>) -> Result<Option<Self>> {
         let Some(id) = raw.id else { return Ok(None) };
@@ -152,7 +152,7 @@ impl Thought {
     }
 }
 
-impl Call<'_> {
+impl RecordCall<'_> {
     /// Adds a call, unless it is among the parts, and its result, if any.
     fn take(self, own: &str, blocks: &mut Vec<Block>, results: &mut Vec<Block>) -> Result<()> {
         let id = self.id.unwrap_or_else(|| own.to_owned());

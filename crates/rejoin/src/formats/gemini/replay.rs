@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use crate::error::Result;
 use crate::formats::byte_budget::check_message;
-use crate::formats::gemini::record::Record;
+use crate::formats::gemini::record::GeminiRecord;
 use crate::formats::thread_builder::ThreadBuilder;
 use crate::formats::{Reading, SourceConversation, SourceMessage, in_progress};
 use crate::model::{Message, Role, Time};
@@ -18,7 +18,7 @@ const LOOKED_AT: usize = 64;
 /// A record of the file with its text.
 #[derive(Clone)]
 struct RecordLine {
-    record: Record,
+    record: GeminiRecord,
     number: u64,
     source: String,
 }
@@ -77,7 +77,7 @@ impl Replay {
     /// Adds or updates a record.
     pub(super) fn record(
         &mut self,
-        record: Record,
+        record: GeminiRecord,
         number: u64,
         source: &str,
         reading: &mut Reading<'_>,
@@ -125,7 +125,7 @@ impl Replay {
     /// Replaces the list.
     pub(super) fn checkpoint(
         &mut self,
-        records: Vec<(Record, String)>,
+        records: Vec<(GeminiRecord, String)>,
         number: u64,
         reading: &mut Reading<'_>,
     ) -> Result<()> {
@@ -253,7 +253,7 @@ impl Replay {
     }
 
     /// True for results that the previous message has already: a resumed session writes them twice.
-    fn is_told_above(&self, record: &Record) -> bool {
+    fn is_told_above(&self, record: &GeminiRecord) -> bool {
         record.is_only_results()
             && !record.pieces.is_empty()
             && self.tip().is_some_and(|tip| record.pieces.is_subset(&tip.pieces))

@@ -1,7 +1,7 @@
 //! Reads every session of a database.
 
 use crate::error::Result;
-use crate::formats::database::{self, Database, Row};
+use crate::formats::database::{self, Database, DatabaseRow};
 use crate::formats::encoding::json_of;
 use crate::formats::goose::thread::{GooseMessage, GooseThread};
 use crate::formats::lines::deepest;
@@ -100,7 +100,7 @@ fn read_session(database: &Database, id: &str, reading: &mut Reading<'_>) -> Res
     thread.thread.complete(reading)
 }
 
-fn conversation_of(session: &Row) -> SourceConversation {
+fn conversation_of(session: &DatabaseRow) -> SourceConversation {
     let id = session.word("id").unwrap_or_default();
     let mut conversation =
         SourceConversation::new(id.clone(), session.time("created_at").unwrap_or_default());

@@ -24,14 +24,14 @@ pub(super) struct GooseThread {
 /// A message that may turn out to be a summary.
 struct PendingMessage {
     found: SourceMessage,
-    sight: Visibility,
+    sight: GooseVisibility,
     /// True when the previous message is hidden from the model.
     follows_hidden: bool,
 }
 
 /// Who sees a message.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Visibility {
+struct GooseVisibility {
     model: bool,
     person: bool,
 }
@@ -61,7 +61,7 @@ impl GooseThread {
         reading: &mut Reading<'_>,
     ) -> Result<Option<&'static str>> {
         let Some(blocks) = blocks(kept.contents) else { return Ok(Some("its contents are no list")) };
-        let sight = Visibility::of(kept.metadata.as_ref());
+        let sight = GooseVisibility::of(kept.metadata.as_ref());
         let mut message = Message::new(role_of(kept.role, &blocks), blocks);
         message.created_at = kept.time;
         let is_reply = message.role == Role::Assistant;
@@ -72,7 +72,7 @@ impl GooseThread {
             message.extra.set(INJECTED, json_of(&true));
         }
         let id = self.unique_id(kept.id);
-        if let Some(metadata) = kept.metadata.filter(|_| sight != Visibility::ALL) {
+        if let Some(metadata) = kept.metadata.filter(|_| sight != GooseVisibility::ALL) {
             let source = json!({ "message_id": id, "metadata": metadata }).to_string();
             self.thread.aside(kept.line, source, reading)?;
         }
@@ -100,7 +100,7 @@ impl GooseThread {
     }
 }
 
-impl Visibility {
+impl GooseVisibility {
     const ALL: Self = Self { model: true, person: true };
 
     fn of(metadata: Option<&Value>) -> Self {
@@ -118,7 +118,7 @@ impl PendingMessage {
     /// hidden looks the same, but no such reply follows it.
     fn give(
         mut self,
-        next: Option<(Visibility, Role)>,
+        next: Option<(GooseVisibility, Role)>,
         thread: &mut ThreadBuilder,
         reading: &mut Reading<'_>,
     ) -> Result<()> {

@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::formats::json::VERSION;
-use crate::formats::json::row::{BranchRow, ConversationRow, MessageRow};
+use crate::formats::json::row::{DocumentBranch, DocumentConversation, DocumentMessage};
 use crate::formats::lines::{deepest, unreadable};
 use crate::formats::subagent_group::SubagentGroup;
 use crate::formats::{
@@ -34,7 +34,7 @@ pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
     let family = SubagentGroup::default();
     let mut desk = PieceSink { reading, path, gauge, outcome: Ok(()), number: 0, family };
     let mut json = serde_json::Deserializer::from_reader(BufReader::with_capacity(1 << 16, gauged));
-    let read = Document(&mut desk).deserialize(&mut json).and_then(|()| json.end());
+    let read = DocumentSeed(&mut desk).deserialize(&mut json).and_then(|()| json.end());
     // The error that stopped the pass is more precise than the parser's.
     std::mem::replace(&mut desk.outcome, Ok(()))?;
     read.map_err(|cause| Error::invalid("read a document of Rejoin").because(cause))?;
@@ -47,7 +47,7 @@ pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
 struct ByteCount {
     all: Cell<u64>,
     item: Cell<u64>,
-    told: Cell<u64>,
+    reported: Cell<u64>,
 }
 
 /// A file that fails when it, or one item in it, exceeds the limit.
@@ -103,7 +103,7 @@ impl PieceSink<'_, '_> {
     /// Completes an item and resets its byte count.
     fn pass(&mut self) -> Result<()> {
         self.gauge.item.set(0);
-        let passed = self.gauge.all.get() - self.gauge.told.replace(self.gauge.all.get());
+        let passed = self.gauge.all.get() - self.gauge.reported.replace(self.gauge.all.get());
         if passed == 0 { Ok(()) } else { self.reading.give(Piece::Passed(passed)) }
     }
 }
@@ -121,17 +121,17 @@ macro_rules! read_by_visiting {
     };
 }
 
-struct Document<'d, 'r, 'a>(&'d mut PieceSink<'r, 'a>);
-struct Conversations<'d, 'r, 'a>(&'d mut PieceSink<'r, 'a>);
-struct OneConversation<'d, 'r, 'a>(&'d mut PieceSink<'r, 'a>);
-struct Messages<'d, 'r, 'a>(&'d mut PieceSink<'r, 'a>, String);
+struct DocumentSeed<'d, 'r, 'a>(&'d mut PieceSink<'r, 'a>);
+struct ConversationsSeed<'d, 'r, 'a>(&'d mut PieceSink<'r, 'a>);
+struct ConversationSeed<'d, 'r, 'a>(&'d mut PieceSink<'r, 'a>);
+struct MessagesSeed<'d, 'r, 'a>(&'d mut PieceSink<'r, 'a>, String);
 
-read_by_visiting!(Document, deserialize_map);
-read_by_visiting!(Conversations, deserialize_seq);
-read_by_visiting!(OneConversation, deserialize_map);
-read_by_visiting!(Messages, deserialize_seq);
+read_by_visiting!(DocumentSeed, deserialize_map);
+read_by_visiting!(ConversationsSeed, deserialize_seq);
+read_by_visiting!(ConversationSeed, deserialize_map);
+read_by_visiting!(MessagesSeed, deserialize_seq);
 
-impl<'de> Visitor<'de> for Document<'_, '_, '_> {
+impl<'de> Visitor<'de> for DocumentSeed<'_, '_, '_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -150,7 +150,7 @@ impl<'de> Visitor<'de> for Document<'_, '_, '_> {
                         self.0.settle(Err(Error::new(ErrorKind::Unsupported, why)))?;
                     }
                 }
-                ("conversations", Some(_)) => map.next_value_seed(Conversations(self.0))?,
+                ("conversations", Some(_)) => map.next_value_seed(ConversationsSeed(self.0))?,
                 ("conversations", None) => return Err(de::Error::custom("the version has to come first")),
                 _ => drop(map.next_value::<IgnoredAny>()?),
             }
@@ -159,7 +159,7 @@ impl<'de> Visitor<'de> for Document<'_, '_, '_> {
     }
 }
 
-impl<'de> Visitor<'de> for Conversations<'_, '_, '_> {
+impl<'de> Visitor<'de> for ConversationsSeed<'_, '_, '_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -167,12 +167,12 @@ impl<'de> Visitor<'de> for Conversations<'_, '_, '_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> std::result::Result<(), A::Error> {
-        while list.next_element_seed(OneConversation(self.0))?.is_some() {}
+        while list.next_element_seed(ConversationSeed(self.0))?.is_some() {}
         Ok(())
     }
 }
 
-impl<'de> Visitor<'de> for OneConversation<'_, '_, '_> {
+impl<'de> Visitor<'de> for ConversationSeed<'_, '_, '_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -193,7 +193,7 @@ impl<'de> Visitor<'de> for OneConversation<'_, '_, '_> {
             let id = row.id.clone();
             self.0.give(Piece::Conversation(Box::new(conversation_of(row).0)))?;
             is_new = false;
-            map.next_value_seed(Messages(self.0, id))?;
+            map.next_value_seed(MessagesSeed(self.0, id))?;
         }
         let row = row_of(&known).map_err(de::Error::custom)?;
         let (conversation, branches) = conversation_of(row);
@@ -201,7 +201,7 @@ impl<'de> Visitor<'de> for OneConversation<'_, '_, '_> {
         if is_new {
             self.0.give(Piece::Conversation(Box::new(conversation.clone())))?;
         }
-        for BranchRow { id: own, title, head } in branches {
+        for DocumentBranch { id: own, title, head } in branches {
             self.0.give(Piece::Branch(SourceBranch { conversation: id.clone(), id: own, title, head }))?;
         }
         // What started it is only known at its end.
@@ -210,11 +210,11 @@ impl<'de> Visitor<'de> for OneConversation<'_, '_, '_> {
     }
 }
 
-fn row_of(known: &Fields) -> serde_json::Result<ConversationRow> {
+fn row_of(known: &Fields) -> serde_json::Result<DocumentConversation> {
     serde_json::from_str(&serde_json::to_string(known)?)
 }
 
-fn conversation_of(row: ConversationRow) -> (SourceConversation, Vec<BranchRow>) {
+fn conversation_of(row: DocumentConversation) -> (SourceConversation, Vec<DocumentBranch>) {
     let mut conversation = SourceConversation::new(row.id, row.created_at);
     conversation.header = row.header;
     conversation.head = row.head;
@@ -227,7 +227,7 @@ fn conversation_of(row: ConversationRow) -> (SourceConversation, Vec<BranchRow>)
     (conversation, row.branches)
 }
 
-impl<'de> Visitor<'de> for Messages<'_, '_, '_> {
+impl<'de> Visitor<'de> for MessagesSeed<'_, '_, '_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -241,13 +241,15 @@ impl<'de> Visitor<'de> for Messages<'_, '_, '_> {
             let depth = desk.reading.limits().depth + AROUND;
             let row = match deepest(raw.get().as_bytes()) > depth {
                 true => Err("it nests too deep".to_owned()),
-                false => serde_json::from_str::<MessageRow>(raw.get()).map_err(|cause| cause.to_string()),
+                false => {
+                    serde_json::from_str::<DocumentMessage>(raw.get()).map_err(|cause| cause.to_string())
+                }
             };
             match row {
                 Ok(row) => take(desk, &conversation, row)?,
                 Err(why) => {
-                    let told = desk.reading.skip(desk.path, 0, format!("message {}: {why}", desk.number));
-                    desk.settle(told)?;
+                    let skipped = desk.reading.skip(desk.path, 0, format!("message {}: {why}", desk.number));
+                    desk.settle(skipped)?;
                 }
             }
             let passed = desk.pass();
@@ -260,7 +262,7 @@ impl<'de> Visitor<'de> for Messages<'_, '_, '_> {
 fn take<E: de::Error>(
     desk: &mut PieceSink<'_, '_>,
     conversation: &str,
-    row: MessageRow,
+    row: DocumentMessage,
 ) -> std::result::Result<(), E> {
     let conversation = conversation.to_owned();
     if row.pinned {

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::error::Result;
-use crate::formats::database::{Database, Row};
+use crate::formats::database::{Database, DatabaseRow};
 use crate::formats::encoding::json_of;
 use crate::formats::llm::references;
 use crate::model::{Block, Fields, Json, Message, Other, Role, Text, Thinking, ToolCall, ToolResult, Usage};
@@ -24,12 +24,12 @@ pub(super) fn read(database: &Database, hash: &str) -> Result<Option<(Message, V
     Ok(Some((message, json!({ "message": row.to_json(&[]), "parts": parts }))))
 }
 
-fn role_of(row: &Row) -> Role {
+fn role_of(row: &DatabaseRow) -> Role {
     row.text("role").and_then(|role| role.parse().ok()).unwrap_or(Role::System)
 }
 
 /// Adds the model and the usage of a call.
-pub(super) fn describe(message: &mut Message, call: &Row) {
+pub(super) fn describe(message: &mut Message, call: &DatabaseRow) {
     if let Some(model) = call.word("resolved_model").or_else(|| call.word("model")) {
         message.extra.set("model", json_of(&model));
     }
@@ -39,7 +39,7 @@ pub(super) fn describe(message: &mut Message, call: &Row) {
     }
 }
 
-fn block(database: &Database, part: &Row) -> Result<Block> {
+fn block(database: &Database, part: &DatabaseRow) -> Result<Block> {
     let payload = part.text("payload").and_then(|payload| serde_json::from_str(payload).ok());
     let mut fields: Map<String, Value> = payload.unwrap_or_default();
     let words = match (part.text("text"), fields.shift_remove("text_ref")) {

@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::formats::content::kind_of;
-use crate::formats::database::{Database, Row, Value};
+use crate::formats::database::{Database, DatabaseRow, Value};
 use crate::formats::encoding::base64;
 use crate::model::{Fields, Media};
 
@@ -15,7 +15,7 @@ pub(super) fn attachment(database: &Database, id: &str) -> Result<Option<Media>>
     Ok(row.as_ref().map(media))
 }
 
-fn media(row: &Row) -> Media {
+fn media(row: &DatabaseRow) -> Media {
     let mime = row.word("type").unwrap_or_else(|| "application/octet-stream".to_owned());
     let kind = kind_of(&mime);
     let data = match row.value("content") {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use serde_json::{Value, json};
 
 use crate::error::Result;
-use crate::formats::database::{Database, Row};
+use crate::formats::database::{Database, DatabaseRow};
 use crate::formats::encoding::json_of;
 use crate::formats::llm::message::describe;
 use crate::formats::llm::references;
@@ -54,7 +54,7 @@ pub(super) fn read(database: &Database, all: &ResponseIds, reading: &mut Reading
     all.iter().try_for_each(|(id, rows)| ResponsesThread::read(database, &tables, id, rows, reading))
 }
 
-fn response(database: &Database, id: &str) -> Result<Option<Row>> {
+fn response(database: &Database, id: &str) -> Result<Option<DatabaseRow>> {
     database.one("SELECT * FROM responses WHERE id = ?1", &[id.into()])
 }
 
@@ -133,7 +133,7 @@ impl<'a> ResponsesThread<'a> {
         read.thread.complete(reading)
     }
 
-    fn take(&mut self, row: &Row, time: Time, reading: &mut Reading<'_>) -> Result<()> {
+    fn take(&mut self, row: &DatabaseRow, time: Time, reading: &mut Reading<'_>) -> Result<()> {
         let id = row.word("id").unwrap_or_default();
         let system = self.words(row.text("system"), self.tables.system_fragments, &id)?;
         if !system.is_empty() && system != self.system {
@@ -163,7 +163,7 @@ impl<'a> ResponsesThread<'a> {
         self.reply(row, &id, time, reading)
     }
 
-    fn reply(&mut self, row: &Row, id: &str, time: Time, reading: &mut Reading<'_>) -> Result<()> {
+    fn reply(&mut self, row: &DatabaseRow, id: &str, time: Time, reading: &mut Reading<'_>) -> Result<()> {
         let mut blocks = Vec::new();
         if let Some(thought) = row.word("reasoning") {
             blocks.push(Block::Thinking(Thinking { text: thought, ..Thinking::default() }));

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::error::Result;
-use crate::formats::database::{Database, Row};
+use crate::formats::database::{Database, DatabaseRow};
 use crate::formats::encoding::json_of;
 use crate::formats::llm::message;
 use crate::formats::llm::responses::{self, ResponseIds};
@@ -51,7 +51,7 @@ impl FirstCalls {
     }
 
     /// Returns the first call of a message.
-    fn first(&self, database: &Database, hash: &str) -> Result<Option<Row>> {
+    fn first(&self, database: &Database, hash: &str) -> Result<Option<DatabaseRow>> {
         let Some(place) = self.first.get(hash) else { return Ok(None) };
         database.one("SELECT * FROM turns WHERE id = ?1", &[self.ids[*place].as_str().into()])
     }

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use serde_json::{Map, Value, json};
 
 use crate::error::Result;
-use crate::formats::database::{self, Database, Row};
+use crate::formats::database::{self, Database, DatabaseRow};
 use crate::formats::opencode::session::OpenCodeSession;
 use crate::formats::opencode::thread::{OpenCodeThread, RunCallers};
 use crate::formats::subagent_group::SubagentGroup;
@@ -124,7 +124,7 @@ fn read_session(
 }
 
 /// Returns the JSON in the column `data`, with the names of other columns, as in an export.
-fn fields(row: &Row, names: &[(&str, &str)]) -> Option<Map<String, Value>> {
+fn fields(row: &DatabaseRow, names: &[(&str, &str)]) -> Option<Map<String, Value>> {
     let Value::Object(mut fields) = serde_json::from_str(row.text("data")?).ok()? else { return None };
     for (name, column) in names {
         if let Some(value) = row.text(column) {

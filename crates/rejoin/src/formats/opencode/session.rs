@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::formats::database::Row;
+use crate::formats::database::DatabaseRow;
 use crate::formats::{SourceConversation, SourceParent};
 use crate::model::{Status, Time};
 
@@ -17,14 +17,14 @@ pub(super) struct OpenCodeSession {
     pub(super) title: Option<String>,
     pub(super) directory: Option<String>,
     pub(super) agent: Option<String>,
-    pub(super) model: Option<Model>,
+    pub(super) model: Option<SessionModel>,
     pub(super) time: Times,
     pub(super) revert: Option<Revert>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Model {
+pub(super) struct SessionModel {
     id: Option<String>,
     #[serde(rename = "providerID")]
     provider: Option<String>,
@@ -48,7 +48,7 @@ pub(super) struct Revert {
 }
 
 impl OpenCodeSession {
-    pub(super) fn of(row: &Row) -> Self {
+    pub(super) fn of(row: &DatabaseRow) -> Self {
         let archived = row.integer("time_archived").map(Value::from);
         Self {
             id: row.word("id").unwrap_or_default(),

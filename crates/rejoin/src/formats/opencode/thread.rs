@@ -15,7 +15,7 @@ use crate::formats::{
 use crate::model::{Block, Fields, Json, Message, Other, Role, Summary, Time, ToolResult, Usage};
 
 /// A JSON object.
-type Object = Map<String, Value>;
+type JsonObject = Map<String, Value>;
 
 /// The messages that started sessions, by session.
 pub(super) type RunCallers = HashMap<String, String>;
@@ -46,8 +46,8 @@ struct ModelStep {
 struct MessageOrigin<'a> {
     id: String,
     time: Option<Time>,
-    info: &'a Object,
-    parts: &'a [Object],
+    info: &'a JsonObject,
+    parts: &'a [JsonObject],
     source: String,
     progress: Completion,
 }
@@ -61,7 +61,7 @@ enum Completion {
 
 impl Completion {
     /// The program writes a message first, its parts one by one, and the completion time of a reply last.
-    fn of(info: &Object, parts: &[Object]) -> Self {
+    fn of(info: &JsonObject, parts: &[JsonObject]) -> Self {
         let is_reply = info.get("role").and_then(Value::as_str) == Some("assistant");
         let is_over = info.get("time").is_some_and(|time| time.get("completed").is_some());
         if (is_reply && !is_over) || parts.is_empty() { Self::Open } else { Self::Complete }
@@ -91,8 +91,8 @@ impl OpenCodeThread {
     /// Reads a message with its parts. Returns their size in bytes.
     pub(super) fn read_message(
         &mut self,
-        mut info: Object,
-        mut parts: Vec<Object>,
+        mut info: JsonObject,
+        mut parts: Vec<JsonObject>,
         runs: &mut RunCallers,
         reading: &mut Reading<'_>,
     ) -> Result<u64> {
@@ -116,8 +116,8 @@ impl OpenCodeThread {
     fn keep_late_notes(
         &mut self,
         id: &str,
-        info: &mut Object,
-        parts: &mut [Object],
+        info: &mut JsonObject,
+        parts: &mut [JsonObject],
         reading: &mut Reading<'_>,
     ) -> Result<()> {
         for part in parts.iter_mut() {
@@ -271,12 +271,12 @@ fn blocks_of(part: ParsedPart) -> Vec<Block> {
 }
 
 /// True for a reply that is a complete summary.
-fn is_summary(info: &Object) -> bool {
+fn is_summary(info: &JsonObject) -> bool {
     info.get("summary") == Some(&json!(true)) && info.contains_key("finish") && !info.contains_key("error")
 }
 
 /// Adds the provider and the model of a reply.
-fn describe(message: &mut Message, info: &Object) {
+fn describe(message: &mut Message, info: &JsonObject) {
     let provider = info.get("providerID").and_then(Value::as_str);
     if let Some(provider) = provider {
         message.extra.set("provider", json_of(&provider));
@@ -290,7 +290,7 @@ fn describe(message: &mut Message, info: &Object) {
 }
 
 /// Adds the finish reason, the usage and the error of a reply.
-fn conclude(message: &mut Message, info: &Object) {
+fn conclude(message: &mut Message, info: &JsonObject) {
     message.finish = info.get("finish").and_then(Value::as_str).map(str::to_owned);
     if let Some(tokens) = info.get("tokens") {
         let count = |name: &str| tokens[name].as_u64().unwrap_or(0);
