@@ -186,7 +186,7 @@ impl ThreadBuilder {
         self.held.take()
     }
 
-    /// Repeats an announced conversation with its head, which is the last message unless the source names another.
+    /// Repeats an announced conversation with its head: the one that the source names, or the last message.
     pub(super) fn finish(&mut self, head: Option<String>, reading: &mut Reading<'_>) -> Result<()> {
         if !self.is_announced {
             return Ok(());
