@@ -123,7 +123,7 @@ fn reasoning(found: &mut RawObject<'_>) -> Block {
     let (summary, content) = (joined("summary"), joined("content"));
     let text = if summary.is_empty() { content } else { summary };
     let mut extra = Fields::new();
-    extra.set(ITEM, json_of(&found.whole()));
+    extra.set(ITEM, json_of(found.whole()));
     Block::Thinking(Thinking { text, signature: None, extra })
 }
 

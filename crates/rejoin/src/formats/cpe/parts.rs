@@ -135,7 +135,7 @@ impl BlockRow {
         if let Some(id) = &self.id {
             fields.set("id", json_of(id));
         }
-        fields.set("modality_type", json_of(&self.modality));
+        fields.set("modality_type", json_of(self.modality));
         fields.set("mime_type", json_of(&self.mime));
         fields.set("content", json_of(&self.content));
         if !self.extra.is_empty() {

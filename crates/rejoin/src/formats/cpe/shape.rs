@@ -44,7 +44,7 @@ impl RowShape {
         let mut cached = Fields::new();
         for column in CACHED {
             if let Some(count) = row.count(column) {
-                cached.set(column, json_of(&count));
+                cached.set(column, json_of(count));
             }
         }
         let fields = row.text("message_extra_fields").and_then(object);
@@ -139,7 +139,7 @@ impl RowShape {
                 }
                 several => {
                     let nameless = several.iter().map(|part| BlockRow { id: None, ..part.clone() });
-                    json_of(&nameless.map(|part| part.to_block(api)).collect::<Vec<_>>())
+                    json_of(nameless.map(|part| part.to_block(api)).collect::<Vec<_>>())
                 }
             };
             let is_error = self.is_error;

@@ -69,7 +69,7 @@ impl GooseThread {
             message.extra.set("api", json_of("anthropic"));
         }
         if is_reply && !sight.person {
-            message.extra.set(INJECTED, json_of(&true));
+            message.extra.set(INJECTED, json_of(true));
         }
         let id = self.unique_id(kept.id);
         if let Some(metadata) = kept.metadata.filter(|_| sight != GooseVisibility::ALL) {

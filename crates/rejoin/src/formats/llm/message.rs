@@ -90,7 +90,7 @@ fn result(database: &Database, mut fields: Map<String, Value>) -> Result<ToolRes
     }
     let output = match said.as_str() {
         Some(text) if !files.is_empty() => {
-            json_of(&std::iter::once(Block::text(text)).chain(files).collect::<Vec<_>>())
+            json_of(std::iter::once(Block::text(text)).chain(files).collect::<Vec<_>>())
         }
         _ => json_of(&said),
     };

@@ -251,11 +251,11 @@ impl<'a> ResponsesThread<'a> {
             let Some(row) = self.database.one(sql, &[(*number).into()])? else { continue };
             let mut result = ToolResult {
                 call_id: row.word("tool_call_id").unwrap_or_default(),
-                output: json_of(&row.text("output").unwrap_or_default()),
+                output: json_of(row.text("output").unwrap_or_default()),
                 is_error: row.word("exception").is_some(),
                 extra: Fields::new(),
             };
-            result.extra.set("name", json_of(&row.text("name").unwrap_or_default()));
+            result.extra.set("name", json_of(row.text("name").unwrap_or_default()));
             blocks.push(Block::ToolResult(result));
             sources.push(row.to_json(&[]));
         }

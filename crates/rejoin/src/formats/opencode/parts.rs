@@ -104,7 +104,7 @@ fn output(state: &Map<String, Value>) -> Json {
         .collect();
     match text.as_str() {
         Some(text) if !files.is_empty() => {
-            json_of(&std::iter::once(Block::text(text)).chain(files).collect::<Vec<_>>())
+            json_of(std::iter::once(Block::text(text)).chain(files).collect::<Vec<_>>())
         }
         _ => json_of(text),
     }

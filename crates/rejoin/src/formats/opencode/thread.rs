@@ -145,7 +145,7 @@ impl OpenCodeThread {
         let is_added = !blocks.is_empty() && blocks.iter().all(parts::is_added);
         let mut message = Message::new(Role::User, blocks);
         if is_added {
-            message.extra.set(INJECTED, json_of(&true));
+            message.extra.set(INJECTED, json_of(true));
         }
         origin.progress.mark(&mut message);
         let message = self.next(origin.id, message, origin.time);
@@ -279,7 +279,7 @@ fn is_summary(info: &JsonObject) -> bool {
 fn describe(message: &mut Message, info: &JsonObject) {
     let provider = info.get("providerID").and_then(Value::as_str);
     if let Some(provider) = provider {
-        message.extra.set("provider", json_of(&provider));
+        message.extra.set("provider", json_of(provider));
     }
     if provider == Some("anthropic") {
         message.extra.set("api", json_of("anthropic"));
