@@ -1,19 +1,21 @@
-//! What a line says: a text, or a list of parts, as blocks and back.
+//! The content of a line, a text or a list of parts, as blocks and back.
 //!
-//! Parts are read in the forms that the AI SDK writes and in Rejoin's own. A kind that is not known is kept as it is.
+//! Reads the part forms of the AI SDK and Rejoin's own. Unknown kinds are kept unchanged.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use serde_json::value::RawValue;
 
-use crate::formats::found::{Found, is_text};
-use crate::model::{Block, Json, Media, MediaKind, Message, Other, Role, Thinking, ToolCall, ToolResult};
+use crate::formats::raw_object::{RawObject, is_text};
+use crate::model::{
+    Block, Json, Media, MediaKind, Message, Other, Role, Summary, Text, Thinking, ToolCall, ToolResult,
+};
 
-/// So many characters of a call or a result are said in words; the whole of it is in the tag.
+/// How many characters of a call or a result are written as text; the tag has all of it.
 const SHOWN: usize = 2_000;
 
-/// A role, by any of the names that programs give it.
+/// Returns the role for any of the names that programs use.
 pub(super) fn role(name: &str) -> Option<Role> {
     Some(match name {
         "user" | "human" => Role::User,
@@ -24,7 +26,7 @@ pub(super) fn role(name: &str) -> Option<Role> {
     })
 }
 
-/// The blocks of a content: a text, a part, or a list of these.
+/// Returns the blocks of a content: a text, a part, or a list of these.
 pub(super) fn blocks(content: &RawValue) -> Vec<Block> {
     match content.get().as_bytes().first() {
         Some(b'[') => {
@@ -40,7 +42,9 @@ fn part(raw: &RawValue) -> Block {
     if is_text(raw) {
         return Block::text(serde_json::from_str::<String>(raw.get()).unwrap_or_default());
     }
-    let Ok(mut found) = serde_json::from_str::<Found<'_>>(raw.get()) else { return Block::text(raw.get()) };
+    let Ok(mut found) = serde_json::from_str::<RawObject<'_>>(raw.get()) else {
+        return Block::text(raw.get());
+    };
     let kind = found.text("type").unwrap_or_default();
     let known = match kind.as_str() {
         "reasoning" => reasoning(&mut found),
@@ -52,24 +56,24 @@ fn part(raw: &RawValue) -> Block {
     known.unwrap_or_else(|| Block::Other(Other { kind, fields: found.all() }))
 }
 
-fn reasoning(found: &mut Found<'_>) -> Option<Block> {
+fn reasoning(found: &mut RawObject<'_>) -> Option<Block> {
     let text = found.text("text")?;
     Some(Block::Thinking(Thinking { text, signature: None, extra: found.rest() }))
 }
 
-fn tool_call(found: &mut Found<'_>) -> Option<Block> {
+fn tool_call(found: &mut RawObject<'_>) -> Option<Block> {
     let (id, name) = (found.text("toolCallId")?, found.text("toolName")?);
     let input = found.raw("input").or_else(|| found.raw("args")).map(Json::from_raw).unwrap_or_default();
     Some(Block::ToolCall(ToolCall { id, name, input, extra: found.rest() }))
 }
 
-/// An output is wrapped in an object that says what it is; older versions have it bare in `result`.
-fn tool_result(found: &mut Found<'_>) -> Option<Block> {
+/// An output is wrapped in an object with its type; older versions have it bare in `result`.
+fn tool_result(found: &mut RawObject<'_>) -> Option<Block> {
     let call_id = found.text("toolCallId")?;
     let mut is_error = found.raw("isError").is_some_and(|raw| raw.get() == "true");
     let output = match found.raw("output") {
         Some(wrapped) => {
-            let mut inner: Option<Found<'_>> = serde_json::from_str(wrapped.get()).ok();
+            let mut inner: Option<RawObject<'_>> = serde_json::from_str(wrapped.get()).ok();
             let kind = inner.as_mut().and_then(|inner| inner.text("type")).unwrap_or_default();
             is_error |= kind.starts_with("error");
             inner.and_then(|mut inner| inner.raw("value")).unwrap_or(wrapped)
@@ -80,8 +84,8 @@ fn tool_result(found: &mut Found<'_>) -> Option<Block> {
     Some(Block::ToolResult(ToolResult { call_id, output: Json::from_raw(output), is_error, extra }))
 }
 
-/// The SDK's own form; a part without its fields may be in another.
-fn media(kind: &str, found: &mut Found<'_>) -> Option<Block> {
+/// A part in the SDK's form; one without the SDK's fields may be in another form.
+fn media(kind: &str, found: &mut RawObject<'_>) -> Option<Block> {
     let mime_type = found.text("mediaType").or_else(|| found.text("mimeType"));
     let bytes = match &mime_type {
         Some(_) => found.text("image").or_else(|| found.text("data"))?,
@@ -94,7 +98,7 @@ fn media(kind: &str, found: &mut Found<'_>) -> Option<Block> {
     Some(Block::Media(Media { kind, mime_type, data, uri, extra: found.rest() }))
 }
 
-/// What a file of this type is.
+/// Returns the media kind of a MIME type.
 pub(super) fn kind_of(mime_type: &str) -> MediaKind {
     match mime_type.split('/').next() {
         Some("image") => MediaKind::Image,
@@ -104,7 +108,7 @@ pub(super) fn kind_of(mime_type: &str) -> MediaKind {
     }
 }
 
-/// A message in words, for a program that knows nothing else: what was said, and what was done in brackets.
+/// Renders a message as text for a program that knows nothing else, with actions in brackets.
 pub(super) fn spoken(message: &Message) -> String {
     let mut text = String::new();
     for block in &message.blocks {
@@ -131,7 +135,17 @@ pub(super) fn spoken(message: &Message) -> String {
     text
 }
 
-/// The beginning of a long text.
+/// Turns the first text of a message into a summary.
+pub(super) fn summarize_first_text(message: &mut Message) {
+    let first = message.blocks.iter_mut().find(|block| matches!(block, Block::Text(_)));
+    if let Some(block) = first
+        && let Block::Text(Text { text, extra }) = block
+    {
+        *block = Block::Summary(Summary { text: text.clone(), extra: extra.clone() });
+    }
+}
+
+/// Returns the beginning of a long text.
 fn cut(text: &str) -> String {
     let Some((end, _)) = text.char_indices().nth(SHOWN) else { return text.to_owned() };
     let mut shown = text[..end].to_owned();

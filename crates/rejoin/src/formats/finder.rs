@@ -1,4 +1,4 @@
-//! Finds sources below a path, and remembers what it has seen: a file that looks the same is not opened again.
+//! Finds sources below a path. A file that was seen before and looks the same is not opened again.
 
 use std::collections::HashMap;
 use std::fs;
@@ -11,10 +11,10 @@ use crate::formats::fingerprint::Fingerprint;
 use crate::formats::source::{DEPTH, Source, Sources};
 use crate::formats::{Detection, FORMATS, Format, database, folder};
 
-/// A path, as short as any other and without its words.
+/// The key of a path: short, and independent of the length of the path.
 pub(crate) type PathKey = [u8; 16];
 
-/// Finds sources.
+/// Finds sources below a path and remembers what it has seen.
 #[derive(Clone, Debug, Default)]
 pub struct Finder {
     seen: HashMap<PathKey, ([u8; 16], Verdict)>,
@@ -24,7 +24,7 @@ pub struct Finder {
 #[derive(Clone, Copy, Debug)]
 enum Verdict {
     Source(&'static Format),
-    /// Not a source, when these formats were asked.
+    /// Not a source of any of these formats.
     None {
         asked: Option<&'static str>,
         is_part: bool,
@@ -32,19 +32,19 @@ enum Verdict {
 }
 
 impl Finder {
-    /// A finder that knows nothing yet.
+    /// Creates a finder that remembers nothing.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Tells it of a source that was found before.
+    /// Remembers a source that was found earlier.
     pub(crate) fn recall(&mut self, path: PathKey, look: [u8; 16], format: &'static Format) {
         self.seen.insert(path, (look, Verdict::Source(format)));
     }
 
-    /// Finds every source at or below a path. Symbolic links below it are not followed.
+    /// Finds every source at or below a path. Does not follow symbolic links below it.
     ///
-    /// A path that is itself a file has to be of a known format, unless it is said which.
+    /// If the path itself is a file, it must be of a known format unless the caller names one.
     pub fn find(&mut self, path: &Path, only: Option<&'static Format>) -> Result<Sources> {
         let mut sources = Sources::default();
         let source = Source::open(path)?;
@@ -56,7 +56,7 @@ impl Finder {
             (Some((format, _)), _) => sources.found.push((source, format)),
             (None, true) => self.walk(path, only, 0, &mut sources),
             (None, false) => match only {
-                // Whoever names both the file and the format knows better.
+                // A caller who names both the file and the format takes precedence over detection.
                 Some(format) => sources.found.push((source, format)),
                 None if source.bytes() == 0 => {
                     return Err(Error::invalid(format!("`{}` is empty", path.display())));
@@ -130,14 +130,14 @@ impl Finder {
             Ok(source) => source,
             Err(error) => return sources.unreadable.push((path, error.to_string())),
         };
-        // It may be readable the next time, so that nothing is remembered.
+        // It may be readable the next time, so nothing is remembered.
         if let Some(fault) = database::fault(&source) {
             return sources.unreadable.push((path, fault.to_string()));
         }
         let (look, verdict) = match claimed(&source, only) {
             Some((format, Detection::Yes)) => {
                 let look = of(&source, Some(format));
-                // What it begins with was needed to recognise it only, and thousands would fill the memory.
+                // The head is only needed for detection, and thousands of heads would fill the memory.
                 sources.found.push((source.seen(look), format));
                 (look, Verdict::Source(format))
             }
@@ -175,7 +175,7 @@ pub(crate) fn key_of(path: &Path) -> PathKey {
     hash[..16].try_into().expect("a hash has 32 bytes")
 }
 
-/// The format that a source is of, or a part of.
+/// Returns the format that a source is of, or a part of.
 fn claimed(source: &Source, only: Option<&'static Format>) -> Option<(&'static Format, Detection)> {
     FORMATS
         .iter()

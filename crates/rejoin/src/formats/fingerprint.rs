@@ -1,4 +1,4 @@
-//! What a source looks like from outside, so that one that did not change need not be read again.
+//! What a source looks like from outside, so that an unchanged one is not read again.
 //!
 //! ```text
 //!   session.jsonl          the file itself
@@ -8,9 +8,9 @@
 //!   whatever a format names that it reads with it, and that lies elsewhere
 //! ```
 //!
-//! Of each file count its device, number, size, and the times of its last change, also the one that no program can set.
-//! That one does not count of a database's log: SQLite, run by root, gives the log to the owner of the database each time
-//! it opens it, so that looking would be a change.
+//! The device, number, size and times of each file count, including the change time that no program can set.
+//! The change time of a database's log does not count: SQLite running as root gives the log to the owner of
+//! the database on each open, so looking at it would count as a change.
 
 use std::ffi::OsString;
 use std::fs::{self, Metadata};
@@ -23,31 +23,31 @@ use crate::formats::folder;
 use crate::formats::source::DEPTH;
 use crate::model::Time;
 
-/// A later version may read more of the same file.
+/// Part of every fingerprint, because a new version may read more of the same file.
 const READER: &str = env!("CARGO_PKG_VERSION");
 
-/// What a database keeps beside its file.
+/// Suffixes of the files that a database keeps next to its own.
 const BESIDE: [&str; 2] = [LOG, "-journal"];
 
-/// What the name of a database's log ends with.
+/// The suffix of a database's log.
 const LOG: &str = "-wal";
 
-/// A file that was changed less than this before it was looked at may change again and look the same: a clock of
-/// files has steps, the coarsest of two seconds.
+/// A file that was changed less than this before it was looked at may change again without looking different:
+/// file timestamps have a granularity, two seconds at worst.
 const STEP: i64 = 2_000_000;
 
-/// Something that is read with a source and does not belong to it by its name.
+/// Something that is read with a source although its name does not show it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Companion {
     /// A file, or every file in a directory.
     Path(PathBuf),
-    /// What a file that many sources share says about this one.
+    /// What a file shared by many sources says about this one.
     Words(String),
     /// Something that could not be read.
     Unreadable,
 }
 
-/// What a source looks like from outside. One that changed looks different.
+/// What a source looks like from outside. A changed source has another fingerprint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fingerprint {
     digest: [u8; 16],
@@ -57,9 +57,9 @@ pub struct Fingerprint {
 }
 
 impl Fingerprint {
-    /// Looks at a file or a directory, and at what belongs to it.
+    /// Looks at a file or a directory and at its companions.
     pub(super) fn of(path: &Path, metadata: &Metadata, companions: &[Companion]) -> Self {
-        let mut look = Look { hash: Sha256::new_with_prefix(READER), bytes: 0, written: 0, touched: 0 };
+        let mut look = FileSurvey { hash: Sha256::new_with_prefix(READER), bytes: 0, written: 0, touched: 0 };
         if metadata.is_dir() {
             look.below(path, 0);
         } else {
@@ -79,36 +79,36 @@ impl Fingerprint {
         look.end()
     }
 
-    /// How many bytes all of it has.
+    /// The total size in bytes.
     pub const fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// When it was written last.
+    /// When it was last written.
     pub const fn written_at(&self) -> Time {
         self.written
     }
 
-    /// True when a change after `now` cannot look the same.
+    /// True when any change after `now` will be visible.
     pub fn is_settled(&self, now: Time) -> bool {
         self.touched.max(self.written).as_micros().saturating_add(STEP) < now.as_micros()
     }
 
-    /// The part that says whether two look the same.
+    /// The part that is compared.
     pub(crate) const fn digest(&self) -> [u8; 16] {
         self.digest
     }
 }
 
-/// Files, gathered.
-struct Look {
+/// Accumulates the metadata of files.
+struct FileSurvey {
     hash: Sha256,
     bytes: u64,
     written: i64,
     touched: i64,
 }
 
-impl Look {
+impl FileSurvey {
     fn at(&mut self, path: &Path, metadata: &Metadata) {
         let is_log = path.as_os_str().as_encoded_bytes().ends_with(LOG.as_bytes());
         let modified = (metadata.mtime(), metadata.mtime_nsec());
@@ -147,7 +147,7 @@ impl Look {
         }
     }
 
-    /// Every file below a directory, if it is one.
+    /// Visits every file below a directory.
     fn below(&mut self, directory: &Path, depth: usize) {
         let Ok(paths) = folder::entries(directory) else { return self.unsettle() };
         for path in paths {
@@ -165,7 +165,8 @@ impl Look {
         }
     }
 
-    /// Says that something could not be looked at: what it is may change and look the same, so it is never settled.
+    /// Records that something could not be examined. It could change without looking different, so the source
+    /// never counts as settled.
     fn unsettle(&mut self) {
         self.touched = i64::MAX;
     }

@@ -1,7 +1,7 @@
-//! Looking into the folders of other programs.
+//! Access to the folders of other programs.
 //!
-//! What is not there is nothing. What is there and cannot be read is an error: whoever passed over it would take a part
-//! of a history for the whole.
+//! A missing path is empty. A path that exists and cannot be read is an error, so that a part of a history is
+//! never taken for the whole.
 
 use std::fs;
 use std::io::{self, Read};
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// The paths of what is in a directory, sorted; none when there is no such directory.
+/// Returns the sorted paths in a directory; none if the directory does not exist.
 pub(super) fn entries(directory: &Path) -> Result<Vec<PathBuf>> {
     let listed = fs::read_dir(directory).and_then(|entries| {
         entries.map(|entry| entry.map(|entry| entry.path())).collect::<io::Result<Vec<PathBuf>>>()
@@ -19,7 +19,7 @@ pub(super) fn entries(directory: &Path) -> Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// The regular files in a directory, sorted. Symbolic links are left alone.
+/// Returns the regular files in a directory, sorted. Ignores symbolic links.
 pub(super) fn files(directory: &Path) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for path in entries(directory)? {
@@ -30,13 +30,13 @@ pub(super) fn files(directory: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// True for a regular file, and not for a symbolic link to one.
+/// True for a regular file, false for a symbolic link to one.
 pub(super) fn is_file(path: &Path) -> Result<bool> {
     let metadata = or_nothing(fs::symlink_metadata(path), path)?;
     Ok(metadata.is_some_and(|metadata| metadata.is_file()))
 }
 
-/// The text of a regular file of at most `limit` bytes; none when there is none, it is larger, or it is no text.
+/// Returns the text of a regular file of at most `limit` bytes; none if it is missing, larger or not UTF-8.
 pub(super) fn small_text(path: &Path, limit: u64) -> Result<Option<String>> {
     let is_small = or_nothing(fs::symlink_metadata(path), path)?
         .is_some_and(|metadata| metadata.is_file() && metadata.len() <= limit);
@@ -48,12 +48,12 @@ pub(super) fn small_text(path: &Path, limit: u64) -> Result<Option<String>> {
     Ok(or_nothing(read, path)?.and_then(|_| String::from_utf8(bytes).ok()))
 }
 
-/// True when a failure says that there is nothing: also a path that leads through a file leads nowhere.
+/// True when an error means that nothing is there. A path that leads through a file counts as missing.
 pub(super) fn is_absent(cause: &io::Error) -> bool {
     matches!(cause.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
-/// Why something could not be read, in words.
+/// Returns the reason why something could not be read.
 pub(super) fn cause_of(error: &Error) -> String {
     std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string)
 }

@@ -1,4 +1,4 @@
-//! The key of a program that seals what it writes.
+//! The key of a program that encrypts what it writes.
 
 use std::fmt;
 
@@ -6,27 +6,27 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use crate::error::{Error, Result};
-use crate::formats::octets;
+use crate::formats::encoding;
 
-/// A key of 256 bits. It is shown to nobody.
+/// A key of 256 bits. Its `Debug` output is redacted.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Key([u8; 32]);
 
 impl Key {
-    /// A key of these bytes.
+    /// Creates a key from its bytes.
     pub const fn new(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 
-    /// Reads a key as programs keep it: its 32 bytes in base64.
+    /// Parses 32 bytes in base64, the form in which programs store keys.
     pub fn from_base64(text: &str) -> Result<Self> {
         let bytes: Option<[u8; 32]> =
             STANDARD.decode(text.trim()).ok().and_then(|bytes| bytes.try_into().ok());
         bytes.map(Self).ok_or_else(|| Error::invalid("the key is not 32 bytes in base64"))
     }
 
-    /// Reads a key as a file holds it: its 32 bytes as they are, in hexadecimal digits, or in base64, with or without a
-    /// line feed at the end.
+    /// Parses the contents of a key file: 32 raw bytes, hexadecimal or base64, with or without a final
+    /// newline.
     pub fn parse(bytes: &[u8]) -> Result<Self> {
         let line = bytes.strip_suffix(b"\n").unwrap_or(bytes);
         let raw = [bytes, line].into_iter().find_map(|bytes| <[u8; 32]>::try_from(bytes).ok());
@@ -34,7 +34,7 @@ impl Key {
             return Ok(Self(raw));
         }
         let text = str::from_utf8(line).unwrap_or_default().trim();
-        octets::from_hex(text).map(Self).or_else(|| Self::from_base64(text).ok()).ok_or_else(|| {
+        encoding::from_hex(text).map(Self).or_else(|| Self::from_base64(text).ok()).ok_or_else(|| {
             Error::invalid("the key is not 32 bytes, nor those in hexadecimal digits or base64")
         })
     }
@@ -59,7 +59,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_key_is_the_same_in_every_form(bytes: [u8; 32]) {
-            let (hex, base64) = (octets::hex(&bytes), STANDARD.encode(bytes));
+            let (hex, base64) = (encoding::hex(&bytes), STANDARD.encode(bytes));
             let with_end = |text: &[u8]| [text, b"\n"].concat();
             let forms = [
                 bytes.to_vec(),

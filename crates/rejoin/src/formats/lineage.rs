@@ -1,54 +1,51 @@
-//! Which lines of a tree are messages, and which are not: whatever follows one of the others follows what that follows.
+//! Which lines of a tree are messages and which were skipped: a child of a skipped line becomes a child of
+//! that line's parent.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
 
-/// The lines of a tree, as far as they were read.
+/// The lines of a tree that were read so far.
 #[derive(Debug, Default)]
 pub(super) struct Lineage {
-    /// The names of messages, as hashes, so that one takes a few bytes.
-    told: HashSet<u64>,
+    /// The ids of messages, as hashes to save memory.
+    messages: HashSet<u64>,
     hasher: RandomState,
-    /// The lines that were passed over, with the line above each.
+    /// The skipped lines, each with the nearest message above it.
     passed: HashMap<String, Option<String>>,
 }
 
 impl Lineage {
-    /// Learns of a message.
-    pub(super) fn tell(&mut self, message: &str) {
-        self.told.insert(self.hasher.hash_one(message));
+    /// Adds a message.
+    pub(super) fn add(&mut self, message: &str) {
+        self.messages.insert(self.hasher.hash_one(message));
         if !self.passed.is_empty() {
             self.passed.remove(message);
         }
     }
 
-    pub(super) fn is_told(&self, message: &str) -> bool {
-        self.told.contains(&self.hasher.hash_one(message))
+    pub(super) fn has_message(&self, message: &str) -> bool {
+        self.messages.contains(&self.hasher.hash_one(message))
     }
 
-    /// True before the first message.
-    pub(super) fn is_empty(&self) -> bool {
-        self.told.is_empty()
-    }
-
-    /// Passes over a line. Under the name of a message it would take the message from the path, and is not counted.
+    /// Skips a line. A line with the id of a message is ignored, because it would take the message off the
+    /// path.
     ///
-    /// What is above it is looked up now and never again, so that lines which follow each other in a circle end.
-    pub(super) fn pass_over(&mut self, line: String, parent: Option<&str>) {
-        if self.is_told(&line) {
+    /// The message above is resolved here and never again, so that lines in a cycle terminate.
+    pub(super) fn skip(&mut self, line: String, parent: Option<&str>) {
+        if self.has_message(&line) {
             return;
         }
-        let above = parent.and_then(|parent| self.above(parent)).filter(|above| *above != line);
+        let above = parent.and_then(|parent| self.nearest_message(parent)).filter(|above| *above != line);
         let above = above.map(str::to_owned);
         self.passed.insert(line, above);
     }
 
-    pub(super) fn is_passed(&self, line: &str) -> bool {
+    pub(super) fn is_skipped(&self, line: &str) -> bool {
         self.passed.contains_key(line)
     }
 
-    /// A line, or the one above it that was not passed over; none when that is a root.
-    pub(super) fn above<'s>(&'s self, line: &'s str) -> Option<&'s str> {
+    /// Returns the line itself, or the nearest message above it if it was skipped; none if that is a root.
+    pub(super) fn nearest_message<'s>(&'s self, line: &'s str) -> Option<&'s str> {
         self.passed.get(line).map_or(Some(line), Option::as_deref)
     }
 }
@@ -61,13 +58,13 @@ mod tests {
     fn a_row_of_passed_lines_leads_to_the_message_above_it() {
         let mut lines = Lineage::default();
 
-        lines.tell("a");
-        lines.pass_over("b".to_owned(), Some("a"));
-        lines.pass_over("c".to_owned(), Some("b"));
-        lines.pass_over("d".to_owned(), None);
+        lines.add("a");
+        lines.skip("b".to_owned(), Some("a"));
+        lines.skip("c".to_owned(), Some("b"));
+        lines.skip("d".to_owned(), None);
 
         assert_eq!(
-            ["a", "b", "c", "d"].map(|line| lines.above(line)),
+            ["a", "b", "c", "d"].map(|line| lines.nearest_message(line)),
             [Some("a"), Some("a"), Some("a"), None]
         );
     }
@@ -77,22 +74,22 @@ mod tests {
         let mut lines = Lineage::default();
 
         for (line, parent) in [("a", "b"), ("b", "c"), ("c", "a"), ("d", "d")] {
-            lines.pass_over(line.to_owned(), Some(parent));
+            lines.skip(line.to_owned(), Some(parent));
         }
 
-        assert_eq!(lines.above("d"), None);
-        assert_eq!(["a", "b", "c"].map(|line| lines.above(line).is_some()), [true; 3]);
+        assert_eq!(lines.nearest_message("d"), None);
+        assert_eq!(["a", "b", "c"].map(|line| lines.nearest_message(line).is_some()), [true; 3]);
     }
 
     #[test]
     fn a_name_stands_for_the_message_whichever_comes_first() {
         let (mut before, mut after) = (Lineage::default(), Lineage::default());
 
-        before.tell("b");
-        before.pass_over("b".to_owned(), Some("a"));
-        after.pass_over("b".to_owned(), Some("a"));
-        after.tell("b");
+        before.add("b");
+        before.skip("b".to_owned(), Some("a"));
+        after.skip("b".to_owned(), Some("a"));
+        after.add("b");
 
-        assert_eq!([before.above("b"), after.above("b")], [Some("b"); 2]);
+        assert_eq!([before.nearest_message("b"), after.nearest_message("b")], [Some("b"); 2]);
     }
 }

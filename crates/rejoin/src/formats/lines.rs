@@ -1,4 +1,4 @@
-//! Lines of a file, one at a time, within limits. A compressed file is read as its contents.
+//! Reads a file line by line, within limits. Compressed files are decompressed.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -10,37 +10,44 @@ use serde_json::error::Category;
 use crate::error::{Error, ErrorKind, Result};
 use crate::formats::{Piece, Reading};
 
-/// Read at once, and the step in which progress is told.
+/// The size of the read buffer, and the interval of progress reports.
 const STEP: usize = 256 * 1024;
 
-/// What a compressed file begins with.
+/// The magic number of a zstd file.
 pub(super) const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
-/// What some programs put before the text of a file in UTF-8.
+/// The byte order mark that some programs put at the start of a UTF-8 file.
 pub(super) const UTF8_MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
 
-/// True for the beginning of a text in UTF-16.
+/// True for the start of a UTF-16 text.
 pub(super) fn is_utf16(start: &[u8]) -> bool {
     start.starts_with(&[0xff, 0xfe]) || start.starts_with(&[0xfe, 0xff])
+}
+
+/// A line of a source: its number, from 1, and its text.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct SourceLine<'a> {
+    pub(super) number: u64,
+    pub(super) text: &'a str,
 }
 
 /// A file that is read line by line.
 pub(super) struct Lines {
     path: PathBuf,
     input: Box<dyn BufRead>,
-    /// The line that was read last, from 1.
+    /// The number of the current line, from 1.
     number: u64,
-    /// Bytes of all lines so far.
+    /// The bytes of all lines so far.
     passed: u64,
-    /// How many of them were told as progress.
-    told: u64,
-    /// The most bytes, from the size of the file and the limits.
+    /// How many of them were reported as progress.
+    reported: u64,
+    /// The limit of `passed`, from the size of the file and the read limits.
     most: u64,
-    /// Where a line is read into.
+    /// The buffer that lines are read into.
     buffer: Vec<u8>,
-    /// The line, once it is known to be text.
+    /// The current line, once it is known to be UTF-8.
     line: String,
-    /// True when the line has its line feed.
+    /// True when the line has its newline.
     is_ended: bool,
 }
 
@@ -65,7 +72,7 @@ impl Lines {
             input,
             number: 0,
             passed: 0,
-            told: 0,
+            reported: 0,
             most,
             buffer: Vec::new(),
             line: String::new(),
@@ -73,7 +80,7 @@ impl Lines {
         })
     }
 
-    /// Goes on to the next line that is text and has no more nesting than allowed; the others are skipped and told.
+    /// Advances to the next line that is UTF-8 and not nested too deep. Skips and reports the others.
     pub(super) fn advance(&mut self, reading: &mut Reading<'_>) -> Result<bool> {
         while self.next(reading)? {
             if self.buffer.iter().all(u8::is_ascii_whitespace) {
@@ -87,7 +94,7 @@ impl Lines {
         Ok(false)
     }
 
-    /// Goes on to the next line that is text, whatever it says; the others are skipped and told.
+    /// Advances to the next line that is UTF-8, whatever it contains. Skips and reports the others.
     pub(super) fn advance_text(&mut self, reading: &mut Reading<'_>) -> Result<bool> {
         while self.next(reading)? {
             match self.check(usize::MAX) {
@@ -101,12 +108,12 @@ impl Lines {
     /// Reads the next line.
     fn next(&mut self, reading: &mut Reading<'_>) -> Result<bool> {
         match self.fill(reading.limits().line_bytes)? {
-            Filled::Nothing => {
-                self.tell(reading)?;
+            FilledLine::Nothing => {
+                self.report(reading)?;
                 return Ok(false);
             }
-            Filled::Ended => self.is_ended = true,
-            Filled::Torn => self.is_ended = false,
+            FilledLine::Ended => self.is_ended = true,
+            FilledLine::Torn => self.is_ended = false,
         }
         if self.number == 1 {
             if is_utf16(&self.buffer) {
@@ -116,8 +123,8 @@ impl Lines {
                 self.buffer.drain(..UTF8_MARK.len());
             }
         }
-        if self.passed - self.told >= STEP as u64 {
-            self.tell(reading)?;
+        if self.passed - self.reported >= STEP as u64 {
+            self.report(reading)?;
         }
         Ok(true)
     }
@@ -132,24 +139,29 @@ impl Lines {
         self.number
     }
 
-    /// The line as it is, without its line feed.
+    /// The line unchanged, without its newline.
     pub(super) fn whole(&self) -> &str {
         self.line.strip_suffix('\r').unwrap_or(&self.line)
     }
 
-    /// The text of the line.
+    /// The number and the text of the line.
+    pub(super) fn current(&self) -> SourceLine<'_> {
+        SourceLine { number: self.number, text: self.text() }
+    }
+
+    /// The line without surrounding white space.
     pub(super) fn text(&self) -> &str {
         self.line.trim()
     }
 
-    /// The line as JSON, or why it cannot be read as that.
+    /// Parses the line as JSON, or returns why it is not.
     ///
-    /// The last line may lack its line feed. If it cannot be read then, it was torn.
+    /// The last line may lack its newline; if it does not parse, the file was cut off.
     pub(super) fn parse<'a, T: Deserialize<'a>>(&'a self) -> std::result::Result<T, String> {
         serde_json::from_str(self.text()).map_err(|cause| self.why_not(&cause))
     }
 
-    /// Why the line could not be parsed.
+    /// Explains why the line did not parse.
     pub(super) fn why_not(&self, cause: &serde_json::Error) -> String {
         match cause.classify() {
             Category::Data => format!("a field is not what it should be: {cause}"),
@@ -157,13 +169,13 @@ impl Lines {
         }
     }
 
-    /// Looks at a line before it is parsed: whoever parses it may recurse.
+    /// Checks a line before it is parsed, because parsers recurse.
     fn check(&mut self, depth: usize) -> std::result::Result<(), &'static str> {
         match String::from_utf8(std::mem::take(&mut self.buffer)) {
             Ok(line) => self.line = line,
             Err(_) => return Err("it is not UTF-8"),
         }
-        // Most lines do not even have so many brackets.
+        // Most lines do not contain so many brackets at all.
         let brackets = memchr::memchr2_iter(b'{', b'[', self.line.as_bytes()).nth(depth);
         if brackets.is_some() && deepest(self.line.as_bytes()) > depth {
             return Err("it nests too deep");
@@ -175,13 +187,13 @@ impl Lines {
         if self.is_ended { why } else { "the file ends in the middle of this line" }
     }
 
-    fn tell(&mut self, reading: &mut Reading<'_>) -> Result<()> {
-        let passed = self.passed - self.told;
-        self.told = self.passed;
+    fn report(&mut self, reading: &mut Reading<'_>) -> Result<()> {
+        let passed = self.passed - self.reported;
+        self.reported = self.passed;
         if passed == 0 { Ok(()) } else { reading.give(Piece::Passed(passed)) }
     }
 
-    fn fill(&mut self, most: u64) -> Result<Filled> {
+    fn fill(&mut self, most: u64) -> Result<FilledLine> {
         if self.buffer.is_empty() {
             self.buffer = std::mem::take(&mut self.line).into_bytes();
         }
@@ -199,22 +211,22 @@ impl Lines {
             return Err(Error::invalid(format!("the contents have more than {} bytes", self.most)));
         }
         if read == 0 {
-            return Ok(Filled::Nothing);
+            return Ok(FilledLine::Nothing);
         }
         if self.buffer.last() == Some(&b'\n') {
             self.buffer.pop();
-            return Ok(Filled::Ended);
+            return Ok(FilledLine::Ended);
         }
-        Ok(Filled::Torn)
+        Ok(FilledLine::Torn)
     }
 }
 
-enum Filled {
-    /// A whole line.
+enum FilledLine {
+    /// A complete line.
     Ended,
-    /// The last line, without its line feed.
+    /// The last line, without its newline.
     Torn,
-    /// The file is at its end.
+    /// The end of the file.
     Nothing,
 }
 
@@ -226,7 +238,7 @@ pub(super) fn unreadable(path: &Path, cause: std::io::Error) -> Error {
     Error::new(kind, format!("read `{}`", path.display())).because(cause)
 }
 
-/// How deep brackets nest outside of strings.
+/// Returns how deep brackets nest outside strings.
 pub(super) fn deepest(line: &[u8]) -> usize {
     let (mut depth, mut deepest, mut rest) = (0usize, 0, line);
     while let Some(place) = memchr::memchr3(b'{', b'[', b'"', rest) {

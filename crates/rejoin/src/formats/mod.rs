@@ -1,36 +1,44 @@
-//! Files of other programs: what can be read, what can be written, and what is lost on the way.
+//! Files of other programs: reading them, writing them, and what a round trip loses.
 //!
 //! ```text
-//!    bytes ── read ──► pieces ── ops/import ──► store        a reader knows no store, an import knows no format
+//!    bytes ── read ──► pieces ── ops/import ──► store     a reader knows no store, an import knows no format
 //!    bytes ◄─ write ── Tree   ◄─ ops/export ─── store
 //! ```
 //!
-//! A [`Format`] is one row of [`FORMATS`] and one file or folder here: a name, the places where its files are,
-//! a fidelity note, and four functions.
+//! A [`Format`] is one row of [`FORMATS`] and one folder here: a name, the places of its files, a fidelity
+//! note, and four functions.
 //!
-//! - `detect` looks at a path and the first bytes. It is quick, and it is sure: two formats never claim the same file.
-//! - `beside` names what else is read with a source, so that a change of it is seen.
-//! - `read` turns bytes into [`Piece`]s, in the order of the file: conversations, messages, lines that are kept without
-//!   being messages, and lines that were skipped, with the reason. It streams. It holds what one reply needs, and a few
-//!   dozen bytes for a message, never the file. It never panics, and it stays within [`ReadLimits`]: a line that cannot
-//!   be understood is skipped and told, a limit that is passed is the end of the source and an error.
+//! - `detect` looks at a path and the first bytes. It is quick and certain: no two formats claim the same
+//!   file.
+//! - `beside` names what else is read with a source, so that changes of it are noticed.
+//! - `read` turns bytes into [`Piece`]s in the order of the file: conversations, messages, kept lines, and
+//!   skipped lines with the reason. It streams: it holds one reply and a few dozen bytes per message, never
+//!   the file. It never panics and respects [`ReadLimits`]: a line that cannot be parsed is skipped and
+//!   reported, an exceeded limit ends the source with an error.
 //! - `write` turns a [`Tree`] into files, with the paths where the other program looks for them.
 //!
-//! What a reader owes the import:
+//! Next to the folders is what several formats share: `thread_builder` builds the messages of a
+//! conversation, `lines`, `json_array`, `whole_file` and `database` read within limits, and `tag` holds
+//! what Rejoin adds to a format that cannot hold everything.
 //!
-//! - Ids are the source's own, or made of what never changes there (a line number of a file that only grows). The same
-//!   source read again gives the same ids, times and messages, so an import can be repeated.
-//! - Every branch is read, also one that the program itself would not show. `head` says which one it would go on with.
-//! - A parent comes before its children where the source allows it. A parent that never comes is the import's problem.
-//! - A run of a sub-agent is a conversation of its own that names its parent.
-//! - The text of the source goes along with each message and is kept beside it.
+//! What a reader guarantees to the import:
 //!
-//! What is not here: ids of Rejoin, digests, what is new and what is known (`ops/import`), what `~` and
-//! the variables of a place are.
+//! - Ids are the source's own, or derived from what never changes, such as a line number in an append-only
+//!   file. Reading the same source again gives the same ids, times and messages, so an import can be
+//!   repeated.
+//! - Every branch is read, even one that the program would not show. `head` names the one it would
+//!   continue.
+//! - Parents come before children where the source allows it. The import handles parents that never come.
+//! - A sub-agent run is a conversation of its own that names its parent.
+//! - Each message carries its source text, which is stored with it.
+//!
+//! Not here: Rejoin's ids, digests, what is new and what is known (`ops/import`), and the values of `~` and
+//! of variables in places.
 
 pub(crate) mod agent_voice;
 mod aider;
-mod begun;
+mod branch_paths;
+mod byte_budget;
 mod chatgpt;
 mod claude;
 mod claude_ai;
@@ -40,32 +48,32 @@ mod content;
 mod cortext;
 mod cpe;
 mod database;
+mod derived_uuid;
+mod encoding;
 mod envoy;
-mod family;
 mod finder;
 mod fingerprint;
 mod folder;
-mod found;
 mod gemini;
 mod goose;
-mod held;
-mod items;
+pub(crate) mod in_progress;
 mod json;
+mod json_array;
 mod key;
-mod leaves;
 mod lineage;
 mod lines;
 mod llm;
-mod named;
-mod octets;
 mod opencode;
-mod order;
+mod partial_object;
 mod piece;
 mod qwen;
+mod raw_object;
 mod source;
+mod subagent_group;
 mod tag;
-pub(crate) mod unfinished;
-mod whole;
+mod thread_builder;
+mod topological_order;
+mod whole_file;
 mod zipped;
 
 pub use finder::Finder;
@@ -84,9 +92,9 @@ use crate::error::{Error, Result};
 use crate::formats::fingerprint::Companion;
 pub(crate) use crate::model::INJECTED;
 
-/// Every format, in the order in which they are asked whether a file is theirs.
+/// Every format, in the order of detection.
 pub const FORMATS: &[&Format] = &[
-    // Their first lines say it.
+    // Recognised by their first lines.
     &claude::FORMAT,
     &qwen::FORMAT,
     &codex::FORMAT,
@@ -106,10 +114,11 @@ pub const FORMATS: &[&Format] = &[
     &json::FORMAT,
 ];
 
-/// The field of a message's `extra` that says what it was read from.
+/// The field of a message's `extra` that records its provenance.
 pub(crate) const SOURCE: &str = "source";
 
-/// The field of a summary that is true when what it keeps is sent after it, and not before it.
+/// The field of a summary that is true when the kept messages are sent after the summary instead of before
+/// it.
 pub(crate) const KEPT_AFTER: &str = "kept_after";
 
 /// A kind of file that another program writes.
@@ -119,45 +128,45 @@ pub struct Format {
     pub name: &'static str,
     /// The program it belongs to.
     pub program: &'static str,
-    /// Where the program keeps such files unless it is told otherwise: below `~`, below a variable (`$NAME/…`, which
-    /// counts only where it is set), or, if it begins with neither, below the directory of a project.
+    /// Where the program keeps such files by default: below `~`, below a variable (`$NAME/…`, used only if it
+    /// is set), or otherwise relative to the directory of a project.
     pub places: &'static [&'static str],
-    /// What does not survive reading and writing it again.
+    /// What a round trip through the format loses.
     pub fidelity: &'static str,
-    /// What a message of it is read from, for whoever has a file in which every message is empty.
+    /// What a message is read from; shown when every message of a file is empty.
     pub expects: &'static str,
     detect: fn(&Source) -> Detection,
     beside: fn(&Source) -> Vec<Companion>,
     read: fn(&Source, &mut Reading<'_>) -> Result<()>,
-    write: Option<Write>,
+    write: Option<WriteFunction>,
 }
 
-/// How a format writes conversations.
-type Write = fn(&Tree) -> Result<Vec<Written>>;
+/// The function that writes conversations in a format.
+type WriteFunction = fn(&Tree) -> Result<Vec<Written>>;
 
-/// Whether a file is of a format.
+/// Whether a file belongs to a format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Detection {
-    /// It is not.
+    /// It does not.
     No,
-    /// It is.
+    /// It does.
     Yes,
-    /// It is a part of another source, and read together with it.
+    /// It is part of another source and read together with it.
     Part,
 }
 
 /// A file that a format has written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Written {
-    /// Where, below the directory in which the program keeps its files.
+    /// The path below the directory in which the program keeps its files.
     pub path: PathBuf,
-    /// What.
+    /// The contents.
     pub bytes: Vec<u8>,
 }
 
 impl Format {
-    /// The format of this name.
+    /// Returns the format with this name.
     pub fn named(name: &str) -> Result<&'static Self> {
         FORMATS.iter().copied().find(|format| format.name == name).ok_or_else(|| {
             let known: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
@@ -165,48 +174,48 @@ impl Format {
         })
     }
 
-    /// The format of a source, if it is one that is known.
+    /// Returns the format of a source, if it is known.
     pub fn of(source: &Source) -> Option<&'static Self> {
         FORMATS.iter().copied().find(|format| format.detect(source) == Detection::Yes)
     }
 
-    /// Whether a source is of this format.
+    /// Returns whether a source is of this format.
     pub fn detect(&self, source: &Source) -> Detection {
         (self.detect)(source)
     }
 
-    /// What is read with a source and stands where the names of files do not tell it.
+    /// Returns the companions of a source that its name does not show.
     fn beside(&self, source: &Source) -> Vec<Companion> {
         (self.beside)(source)
     }
 
-    /// What a source has beside it, of which the names of files tell everything.
+    /// The companions of a source whose name shows all of them: none.
     const fn alone(_: &Source) -> Vec<Companion> {
         Vec::new()
     }
 
-    /// Reads a source and hands over what is in it, piece by piece, in the order in which it is found.
+    /// Reads a source and passes on its pieces, in the order of the source.
     pub fn read(&self, source: &Source, reading: &mut Reading<'_>) -> Result<()> {
         (self.read)(source, reading)
             .map_err(|error| error.during(format!("read `{}` as {}", source.path().display(), self.program)))
     }
 
-    /// True of Rejoin's own files: the names in them are ids here, and what they say is kept as it is.
+    /// True for Rejoin's own files: their ids are ids here, and their contents are kept unchanged.
     pub fn is_own(&self) -> bool {
         self.name == json::FORMAT.name
     }
 
-    /// True when its program seals what it writes, so that a key opens and seals it here.
+    /// True when its program encrypts what it writes, so that reading and writing take a key.
     pub fn can_seal(&self) -> bool {
         self.name == agent_voice::FORMAT.name
     }
 
-    /// True when [`Format::write`] works.
+    /// True when [`Format::write`] is supported.
     pub const fn can_write(&self) -> bool {
         self.write.is_some()
     }
 
-    /// Writes conversations as the program would have.
+    /// Writes conversations as the program would have written them.
     pub fn write(&self, tree: &Tree) -> Result<Vec<Written>> {
         let write = self.write.ok_or_else(|| {
             Error::new(crate::ErrorKind::Unsupported, format!("`{}` is only read", self.name))

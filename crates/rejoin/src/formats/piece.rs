@@ -1,4 +1,4 @@
-//! What a reader hands over: a neutral tree, piece by piece, with the names of the source.
+//! What a reader passes on: a neutral tree, piece by piece, with the ids of the source.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -7,62 +7,64 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::formats::Key;
+use crate::formats::lines::SourceLine;
 use crate::model::{Conversation, Message, Time};
 
-/// Something that was found in a source.
+/// Something found in a source.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Piece {
-    /// What is known of a conversation. It comes before its messages, and again when more is known; the last one holds.
+    /// The description of a conversation. It comes before its messages and is repeated when more is known;
+    /// the last one counts.
     Conversation(Box<SourceConversation>),
     /// A message.
     Message(Box<SourceMessage>),
     /// A name for a branch.
     Branch(SourceBranch),
-    /// A message that survives every compaction. It comes before that message.
+    /// A pinned message, which every compaction keeps. It comes before that message.
     Pin(SourcePin),
-    /// A line that is kept without being a message.
+    /// A line that is kept although it is not a message.
     Aside(Aside),
     /// Something that could not be read.
     Skipped(Skipped),
-    /// So many more bytes of the source are behind us.
+    /// This many more bytes of the source have been read.
     Passed(u64),
-    /// Nothing more comes of this conversation, nor of one that it started. A source of many conversations says so.
+    /// The conversation and those that it started are complete. Sent by sources with many conversations.
     Complete(String),
 }
 
 /// A conversation as its source knows it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SourceConversation {
-    /// Its id there; unique among the conversations of the format.
+    /// Its id in the source, unique within the format.
     pub id: String,
-    /// When it was started. It never changes, because Rejoin's id is made of it.
+    /// When it was started. It must never change, because Rejoin's id is derived from it.
     pub created_at: Time,
-    /// Title, settings and project (as a path). The import adds where it came from.
+    /// Title, settings and project (as a path). The import adds the origin.
     pub header: Conversation,
-    /// What started it, if it is a run of a sub-agent.
+    /// What started it, if it is a sub-agent run.
     pub parent: Option<SourceParent>,
-    /// The message that the program would go on from; none for the last one in the source.
+    /// The message from which the program would continue; none for the last one in the source.
     pub head: Option<String>,
 }
 
 impl SourceConversation {
-    /// A conversation of which nothing else is known.
+    /// Creates a conversation of which nothing else is known.
     pub fn new(id: impl Into<String>, created_at: Time) -> Self {
         Self { id: id.into(), created_at, header: Conversation::new(), parent: None, head: None }
     }
 }
 
-/// What started a run of a sub-agent.
+/// What started a sub-agent run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SourceParent {
     /// The conversation; empty when the source does not say which.
     pub conversation: String,
-    /// The message that asked for it; none when it is not known.
+    /// The message with the call that started it, if known.
     pub message: Option<String>,
     /// The sub-agent's name.
     pub name: String,
-    /// Which of its runs.
+    /// The id of the run.
     pub run: String,
 }
 
@@ -71,34 +73,48 @@ pub struct SourceParent {
 pub struct SourceMessage {
     /// The conversation it belongs to.
     pub conversation: String,
-    /// Its id there; unique in its conversation.
+    /// Its id in the source, unique in its conversation.
     pub id: String,
     /// The message it follows; none for a root.
     pub parent: Option<String>,
-    /// What was said. A time that is missing becomes that of the message before it.
+    /// The message. If it has no time, it gets that of the previous message.
     pub message: Message,
-    /// Of a compaction: the earlier messages that stay visible.
+    /// For a compaction: the earlier messages that stay visible.
     pub keeps: Vec<SourceKept>,
-    /// The line it begins at, from 1; 0 where there are no lines.
+    /// The line at which it begins, from 1; 0 if the source has no lines.
     pub line: u64,
-    /// The text it was read from, to the letter; lines are joined by line feeds.
+    /// The verbatim text it was read from; lines are joined by newlines.
     pub source: String,
 }
 
-/// A message that a compaction keeps visible.
+impl SourceMessage {
+    /// Sets the line that it was read from.
+    pub(super) fn at(self, line: SourceLine<'_>) -> Self {
+        Self { line: line.number, source: line.text.to_owned(), ..self }
+    }
+
+    /// Appends another line to the text it was read from.
+    pub(super) fn append_source(&mut self, line: &str) {
+        self.source.push('\n');
+        self.source.push_str(line);
+    }
+}
+
+/// A message that stays visible after a compaction.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "Spelling", into = "Spelling")]
+#[serde(from = "KeptForm", into = "KeptForm")]
 pub struct SourceKept {
-    /// Which.
+    /// The id of the message.
     pub message: String,
-    /// What is sent of it, where that is not what was said: a long text is cut, a picture is left out.
+    /// What is sent in its place, if that differs from the message: long texts are cut, pictures are left
+    /// out.
     pub text: Option<String>,
 }
 
-/// A message that is kept as it is goes by its name alone.
+/// Unless its text was replaced, a kept message is written as its id alone.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
-enum Spelling {
+enum KeptForm {
     Whole(String),
     Cut { message: String, text: String },
 }
@@ -109,16 +125,16 @@ impl From<String> for SourceKept {
     }
 }
 
-impl From<Spelling> for SourceKept {
-    fn from(spelling: Spelling) -> Self {
+impl From<KeptForm> for SourceKept {
+    fn from(spelling: KeptForm) -> Self {
         match spelling {
-            Spelling::Whole(message) => Self::from(message),
-            Spelling::Cut { message, text } => Self { message, text: Some(text) },
+            KeptForm::Whole(message) => Self::from(message),
+            KeptForm::Cut { message, text } => Self { message, text: Some(text) },
         }
     }
 }
 
-impl From<SourceKept> for Spelling {
+impl From<SourceKept> for KeptForm {
     fn from(kept: SourceKept) -> Self {
         match kept.text {
             None => Self::Whole(kept.message),
@@ -132,15 +148,15 @@ impl From<SourceKept> for Spelling {
 pub struct SourceBranch {
     /// The conversation it belongs to.
     pub conversation: String,
-    /// Its id there; unique in its conversation.
+    /// Its id in the source, unique in its conversation.
     pub id: String,
     /// Its name.
     pub title: String,
-    /// The message that the next one on it follows.
+    /// The newest message on it.
     pub head: String,
 }
 
-/// A message that survives every compaction.
+/// A pinned message, which every compaction keeps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourcePin {
     /// The conversation it belongs to.
@@ -149,7 +165,7 @@ pub struct SourcePin {
     pub message: String,
 }
 
-/// A line that is kept without being a message: a title, a mark of the program's own.
+/// A line that is kept although it is not a message, such as a title or a program's own marker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Aside {
     /// The conversation it belongs to.
@@ -165,56 +181,56 @@ pub struct Aside {
 pub struct Skipped {
     /// The file.
     pub path: PathBuf,
-    /// The line, from 1; 0 where there are no lines.
+    /// The line, from 1; 0 if the source has no lines.
     pub line: u64,
-    /// Why, in the form of an error: lower case, without a full stop.
+    /// Why, worded as an error: lower case, no full stop.
     pub why: String,
 }
 
-/// How large a source may be. What is larger is an error, so that nothing of it is imported.
+/// Limits on the size of a source. Exceeding one is an error, and nothing of the source is imported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReadLimits {
-    /// The bytes of one line, or of a file that is read whole.
+    /// The bytes of one line, or of a file that is loaded whole.
     pub line_bytes: u64,
     /// The bytes of one file, after decompression.
     pub file_bytes: u64,
-    /// How many times larger than the file its contents may be.
+    /// How many times larger than the file its decompressed contents may be.
     pub ratio: u64,
     /// How deep JSON may nest; deeper lines are skipped.
     pub depth: usize,
 }
 
 impl Default for ReadLimits {
-    /// A line with the largest images that programs send, files of the largest sessions that were seen, and the depth
-    /// that every JSON parser takes.
+    /// Fits a line with the largest images that programs send, files of the largest sessions seen, and the
+    /// nesting depth that every JSON parser accepts.
     fn default() -> Self {
         Self { line_bytes: 64 << 20, file_bytes: 64 << 30, ratio: 1_000, depth: 120 }
     }
 }
 
-/// One reading of a source: how large it may be, and who takes the pieces.
+/// One pass over a source: its limits, and the receiver of its pieces.
 pub struct Reading<'a> {
     limits: ReadLimits,
     take: &'a mut dyn FnMut(Piece) -> Result<()>,
 }
 
 impl<'a> Reading<'a> {
-    /// A reading that hands its pieces to `take`. An error of `take` ends it and is its answer.
+    /// Creates a pass whose pieces go to `take`. An error returned by `take` ends the pass.
     pub fn new(limits: ReadLimits, take: &'a mut dyn FnMut(Piece) -> Result<()>) -> Self {
         Self { limits, take }
     }
 
-    /// How large the source may be.
+    /// The limits of the source.
     pub const fn limits(&self) -> ReadLimits {
         self.limits
     }
 
-    /// Hands over a piece.
+    /// Passes on a piece.
     pub fn give(&mut self, piece: Piece) -> Result<()> {
         (self.take)(piece)
     }
 
-    /// Tells that something was skipped.
+    /// Reports that something was skipped.
     pub(super) fn skip(&mut self, path: &Path, line: u64, why: impl fmt::Display) -> Result<()> {
         self.give(Piece::Skipped(Skipped { path: path.to_owned(), line, why: why.to_string() }))
     }
@@ -226,7 +242,7 @@ impl fmt::Debug for Reading<'_> {
     }
 }
 
-/// Conversations with their messages, gathered: what a writer takes.
+/// Conversations with their messages, collected for a writer.
 ///
 /// Parents come before their children, and a conversation before those that it started.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -237,18 +253,18 @@ pub struct Tree {
     pub messages: Vec<SourceMessage>,
     /// Names of branches.
     pub branches: Vec<SourceBranch>,
-    /// Messages that survive every compaction.
+    /// Pinned messages.
     pub pins: Vec<SourcePin>,
-    /// Lines that are kept without being messages.
+    /// Lines that are kept although they are not messages.
     pub asides: Vec<Aside>,
     /// What could not be read.
     pub skipped: Vec<Skipped>,
-    /// The key to seal what is written with, for a format that can; none writes it open.
+    /// The key to encrypt with, for formats that support it; without one, they are written in plain text.
     pub key: Option<Key>,
 }
 
 impl Tree {
-    /// Gathers what a reading hands over. Bounded by the caller's limits only; an import does not gather.
+    /// Collects all pieces of a pass. Only the limits bound its memory; an import does not use it.
     pub fn gather(limits: ReadLimits, read: impl FnOnce(&mut Reading<'_>) -> Result<()>) -> Result<Self> {
         let mut tree = Self::default();
         read(&mut Reading::new(limits, &mut |piece| {
@@ -275,12 +291,12 @@ impl Tree {
         }
     }
 
-    /// The messages of one conversation.
+    /// Returns the messages of one conversation.
     pub fn messages_of<'a>(&'a self, conversation: &'a str) -> impl Iterator<Item = &'a SourceMessage> {
         self.messages.iter().filter(move |message| message.conversation == conversation)
     }
 
-    /// The conversation that no other one in the tree started: the one a file is named after.
+    /// Returns the conversation that no other in the tree started. Files are named after it.
     pub fn main(&self) -> Result<&SourceConversation> {
         self.conversations
             .iter()

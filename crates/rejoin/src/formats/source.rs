@@ -1,4 +1,4 @@
-//! Where to read from: one file or one directory of a format, found below a path.
+//! A source to read: one file or one directory of a format, found below a path.
 
 use std::fs::{self, File, Metadata};
 use std::io::Read;
@@ -7,23 +7,23 @@ use std::sync::OnceLock;
 
 use crate::error::{Error, Result};
 use crate::formats::lines::{UTF8_MARK, ZSTD, unreadable};
-use crate::formats::zipped::{Counted, ZIP, Zipped};
+use crate::formats::zipped::{CountedFile, ZIP, Zipped};
 use crate::formats::{Finder, Fingerprint, Format, Key, agent_voice};
 
-/// How much of a file its format is recognised by.
+/// How many bytes of a file its format is recognised by.
 const HEAD: usize = 64 * 1024;
 
-/// A first line that is longer than that is recognised by what it begins with.
+/// A first line longer than this is recognised by its beginning.
 const LINE_START: usize = 512;
 
-/// Deeper directories are not looked into; no program nests its files so deep.
+/// The maximum depth of the search; no program nests its files deeper.
 pub(super) const DEPTH: usize = 32;
 
 /// A file or a directory to read from, with its first bytes.
 #[derive(Clone, Debug)]
 pub struct Source {
     path: PathBuf,
-    /// Read when it is asked for.
+    /// Loaded on first use.
     head: OnceLock<Vec<u8>>,
     is_directory: bool,
     bytes: u64,
@@ -31,19 +31,19 @@ pub struct Source {
     key: Option<Key>,
 }
 
-/// What was found below a path.
+/// The result of a search below a path.
 #[derive(Clone, Debug, Default)]
 pub struct Sources {
-    /// The sources with their formats, in order of path.
+    /// The sources with their formats, sorted by path.
     pub found: Vec<(Source, &'static Format)>,
     /// How many files are of no known format.
     pub others: u64,
-    /// Files and directories that could not be looked at, and why.
+    /// Files and directories that could not be examined, and why.
     pub unreadable: Vec<(PathBuf, String)>,
 }
 
 impl Source {
-    /// Looks at a file or a directory.
+    /// Examines a file or a directory.
     pub fn open(path: &Path) -> Result<Self> {
         let metadata = fs::metadata(path).map_err(|cause| unreadable(path, cause))?;
         if !metadata.is_file() && !metadata.is_dir() {
@@ -57,7 +57,7 @@ impl Source {
         Ok(source)
     }
 
-    /// A file that was not looked into.
+    /// Creates a source without opening the file.
     pub(super) fn new(path: PathBuf, metadata: &Metadata) -> Self {
         let bytes = if metadata.is_file() { metadata.len() } else { 0 };
         Self {
@@ -70,40 +70,40 @@ impl Source {
         }
     }
 
-    /// The same as what it looked like when it was found, without its first bytes.
+    /// Returns the same source as it looked when it was found, without its head.
     pub(super) fn seen(self, look: Fingerprint) -> Self {
         Self { look: OnceLock::from(look), head: OnceLock::new(), ..self }
     }
 
-    /// The same with the key that opens it, where its program seals what it writes.
+    /// Returns the same source with its decryption key, for a program that encrypts.
     #[must_use]
     pub fn with_key(mut self, key: Key) -> Self {
         self.key = Some(key);
         self
     }
 
-    /// The key that opens it.
+    /// The decryption key.
     pub(super) const fn key(&self) -> Option<&Key> {
         self.key.as_ref()
     }
 
-    /// True when its program sealed it and no key was given to open it.
+    /// True when it is encrypted and no key was given.
     pub fn is_locked(&self) -> bool {
         self.key.is_none() && agent_voice::is_sealed(self)
     }
 
-    /// Where it is.
+    /// The path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Its first bytes, decompressed; none of a directory, or of a file that went away.
+    /// The first bytes, decompressed; empty for a directory or a file that has disappeared.
     pub fn head(&self) -> &[u8] {
         self.head
             .get_or_init(|| if self.is_directory { Vec::new() } else { head(&self.path).unwrap_or_default() })
     }
 
-    /// What it looked like when it was found, or what it looks like when this is asked first.
+    /// The fingerprint from when it was found, or from the first call.
     pub fn fingerprint(&self) -> Result<Fingerprint> {
         if let Some(look) = self.look.get() {
             return Ok(*look);
@@ -115,7 +115,7 @@ impl Source {
         }))
     }
 
-    /// Its first complete lines.
+    /// The first complete lines.
     pub(super) fn first_lines(&self) -> impl Iterator<Item = &str> {
         let head = self.head();
         let is_whole = head.len() < HEAD;
@@ -123,14 +123,14 @@ impl Source {
         head[..end].split(|byte| *byte == b'\n').filter_map(|line| str::from_utf8(line).ok())
     }
 
-    /// The first characters of a first line that is longer than what is looked at.
+    /// The beginning of a first line that is longer than the head.
     pub(super) fn long_line(&self) -> Option<&str> {
         let is_first = memchr::memchr(b'\n', self.head()).is_none();
         let line = self.cut_line().filter(|_| is_first)?;
         line.get(..line.floor_char_boundary(LINE_START))
     }
 
-    /// The beginning of a line that goes on beyond what is looked at.
+    /// The beginning of the last line in the head, if it continues beyond it.
     pub(super) fn cut_line(&self) -> Option<&str> {
         let head = Some(self.head()).filter(|head| head.len() >= HEAD)?;
         let line = &head[memchr::memrchr(b'\n', head).map_or(0, |end| end + 1)..];
@@ -143,12 +143,12 @@ impl Source {
         self.is_directory
     }
 
-    /// The size of the file; of a directory 0.
+    /// The size of the file; 0 for a directory.
     pub const fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// The name of the file without directories and endings, as text.
+    /// The file name without directory and extension, as text.
     pub(super) fn stem(&self) -> &str {
         let name = self.path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let name = name.strip_suffix(".zst").unwrap_or(name);
@@ -157,22 +157,23 @@ impl Source {
 }
 
 impl Sources {
-    /// Finds every source at or below a path, as a [`Finder`] that knows nothing yet.
+    /// Finds every source at or below a path, with a new [`Finder`].
     pub fn find(path: &Path, only: Option<&'static Format>) -> Result<Self> {
         Finder::new().find(path, only)
     }
 }
 
-/// The first bytes of the text in a file: decompressed, without the mark of UTF-8, in a zip those of its conversations.
+/// Returns the first bytes of the text in a file: decompressed, without a byte order mark, and for a zip
+/// those of its conversations.
 fn head(path: &Path) -> Result<Vec<u8>> {
     let failed = |cause| unreadable(path, cause);
     let mut head = first_bytes(File::open(path).map_err(failed)?).map_err(failed)?;
     if head.starts_with(&ZSTD) {
         let decoder = zstd::Decoder::new(File::open(path).map_err(failed)?).map_err(failed)?;
-        // A damaged file has a shorter head; reading it says what is wrong.
+        // A damaged file has a shorter head; reading it reports what is wrong.
         head = first_bytes(decoder).unwrap_or_default();
     } else if head.starts_with(&ZIP) {
-        let mut zip = Zipped::open(path, Counted::new(File::open(path).map_err(failed)?))?;
+        let mut zip = Zipped::open(path, CountedFile::new(File::open(path).map_err(failed)?))?;
         if zip.len() > 0 {
             head = first_bytes(zip.entry(0)?).map_err(failed)?;
         }

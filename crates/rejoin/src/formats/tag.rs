@@ -1,11 +1,11 @@
-//! What Rejoin writes beside the fields of a format, under the name `rejoin`, which other programs pass over.
+//! What Rejoin writes next to the fields of a format under the name `rejoin`, which other programs ignore.
 //!
-//! A format whose lines hold a role and a text cannot hold calls, times to the microsecond or the names of messages. The
-//! tag of a line holds what is missing. Whoever changes the text of a tagged line by hand is believed: the tag knows what
-//! stood there, and what it says about another text does not count.
+//! A format whose lines hold a role and a text cannot hold calls, microseconds or message ids. The tag holds
+//! what is missing. A manual edit of a tagged line takes precedence: the tag has a hash of its line's text
+//! and is ignored for another text.
 //!
 //! ```text
-//! {"role":"tool","content":"3 files","rejoin":{"id":"Xw81kQ","parent":"Pq2mZ0","said":"9f86d081884c7d65","message":{…}}}
+//! {"role":"tool","content":"3 files","rejoin":{"id":"Xw81kQ","said":"9f86d081…","message":{…}}}
 //! ```
 
 use serde::de::DeserializeOwned;
@@ -13,41 +13,41 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
 
-use crate::formats::{SourceConversation, SourceKept, SourceMessage, SourceParent, octets};
+use crate::formats::{SourceConversation, SourceKept, SourceMessage, SourceParent, encoding};
 use crate::model::{Conversation, Hold, Message, Time};
 
 /// The name of the field.
 pub(super) const FIELD: &str = "rejoin";
 
-/// What stands beside a message.
+/// The tag of a message.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct MessageTag {
     /// Its id.
     pub(super) id: Option<String>,
-    /// The message it follows; none when that is the one before it.
+    /// The message it follows; none if that is the previous one.
     #[serde(skip_serializing_if = "Option::is_none")]
     parent: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     label: Option<String>,
-    /// Of a compaction: the messages that stay visible.
+    /// For a compaction: the messages that stay visible.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     keeps: Vec<SourceKept>,
-    /// When it was said, if the line only knows it roughly.
+    /// The exact time, if the line's own is less precise.
     #[serde(skip_serializing_if = "Option::is_none")]
     at: Option<Time>,
-    /// The hash of the text beside which `message` counts.
+    /// The hash of the text for which `message` is valid.
     #[serde(skip_serializing_if = "Option::is_none")]
     said: Option<String>,
-    /// The whole message, when the format does not hold its blocks.
+    /// The whole message, if the format cannot hold its blocks.
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<Message>,
-    /// The message without its blocks, when the format holds those.
+    /// The message without its blocks, if the format holds those.
     #[serde(skip_serializing_if = "Option::is_none")]
     shell: Option<Message>,
 }
 
-/// What stands beside a conversation.
+/// The tag of a conversation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct ConversationTag {
     id: String,
@@ -60,13 +60,14 @@ pub(super) struct ConversationTag {
     parent: Option<SourceParent>,
 }
 
-/// A tag, if it can be read as one.
+/// Parses a tag; none if it is malformed.
 pub(super) fn read<T: DeserializeOwned>(raw: Option<&RawValue>) -> Option<T> {
     serde_json::from_str(raw?.get()).ok()
 }
 
 impl MessageTag {
-    /// The tag of a message that is written as `said`. `plain` is what a reader makes of that text alone.
+    /// Creates the tag of a message that is written as `said`. `plain` is what a reader makes of that text
+    /// alone.
     pub(super) fn of(found: &SourceMessage, said: &str, plain: Option<&Message>) -> Self {
         let mut bare = found.message.clone();
         let label = bare.label.take();
@@ -88,7 +89,7 @@ impl MessageTag {
         Self { said: Some(hash(said)), message: Some(bare), ..tag }
     }
 
-    /// The message that stands beside this tag as `said`, and that a reader makes `plain` of.
+    /// Combines the tag with its line: the text `said`, which a reader parsed as `plain`.
     fn finish(self, said: &str, plain: Message) -> Message {
         let is_held = self.holds(said);
         let mut message = match (self.message.filter(|_| is_held), self.shell) {
@@ -104,26 +105,27 @@ impl MessageTag {
         message
     }
 
-    /// True when the tag holds the message that stands beside it as `said`.
+    /// True when the tag holds the message of a line with the text `said`.
     pub(super) fn holds(&self, said: &str) -> bool {
         self.message.is_some() && self.said.as_deref() == Some(hash(said).as_str())
     }
 
-    /// Puts the message with this tag, or without one, in its place in a source.
+    /// Combines the tag with its line: the text `said`, which a reader parsed as `plain`. Without a value in
+    /// the tag, the id is `own` and the parent is `before`.
     pub(super) fn place(
-        tag: Option<Self>,
+        self,
         conversation: &str,
         own: String,
         before: Option<String>,
-        (said, plain): (&str, Message),
+        said: &str,
+        plain: Message,
     ) -> SourceMessage {
-        let tag = tag.unwrap_or_default();
         SourceMessage {
             conversation: conversation.to_owned(),
-            id: tag.id.clone().unwrap_or(own),
-            parent: tag.parent.clone().or(before),
-            keeps: tag.keeps.clone(),
-            message: tag.finish(said, plain),
+            id: self.id.clone().unwrap_or(own),
+            parent: self.parent.clone().or(before),
+            keeps: self.keeps.clone(),
+            message: self.finish(said, plain),
             line: 0,
             source: String::new(),
         }
@@ -131,12 +133,12 @@ impl MessageTag {
 }
 
 impl ConversationTag {
-    /// What is known of a conversation, without what only concerns the store it comes from.
+    /// Creates the tag, without what only concerns the store that the conversation comes from.
     pub(super) fn of(conversation: &SourceConversation) -> Self {
         let mut header = conversation.header.clone();
         header.hold = Hold::None;
         header.origin = None;
-        // These name messages by ids that they have nowhere else.
+        // These refer to messages by ids that exist nowhere else.
         header.ignored_summaries.clear();
         Self {
             id: conversation.id.clone(),
@@ -147,7 +149,7 @@ impl ConversationTag {
         }
     }
 
-    /// The conversation.
+    /// Restores the conversation.
     pub(super) fn into_conversation(self) -> SourceConversation {
         SourceConversation {
             id: self.id,
@@ -159,7 +161,7 @@ impl ConversationTag {
     }
 }
 
-/// Enough of a hash to notice a change by hand.
+/// Enough of a hash to detect a manual change.
 fn hash(text: &str) -> String {
-    octets::hex(&Sha256::digest(text.as_bytes())[..8])
+    encoding::hex(&Sha256::digest(text.as_bytes())[..8])
 }

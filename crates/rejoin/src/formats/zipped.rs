@@ -1,7 +1,7 @@
-//! The conversations of an export that is still in its zip.
+//! The conversations of an export that is still zipped.
 //!
-//! Names in a zip are compared and shown, never used as paths: nothing is unpacked. What a zip says about sizes is not
-//! believed either; whoever reads an entry counts what comes out of it.
+//! Names in a zip are compared and shown, never used as paths: nothing is unpacked. The sizes that a zip
+//! declares are not trusted; the reader of an entry counts what comes out of it.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -14,39 +14,39 @@ use zip::result::ZipError;
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// What a zip begins with.
+/// The magic number of a zip.
 pub(super) const ZIP: [u8; 4] = *b"PK\x03\x04";
 
-/// The most bytes of a list of contents: more than a hundred thousand names.
+/// The maximum size of the central directory: more than a hundred thousand names.
 const DIRECTORY: u64 = 16 << 20;
 
-/// A file that counts what is read of it.
-pub(super) struct Counted {
+/// A file that counts the bytes read from it.
+pub(super) struct CountedFile {
     file: File,
     count: Rc<Cell<u64>>,
-    /// No more than this may be read.
+    /// The limit of `count`.
     most: Rc<Cell<u64>>,
 }
 
 /// A zip, and which of its entries are conversations.
 pub(super) struct Zipped {
-    archive: ZipArchive<Counted>,
-    /// Names and places, in order of name.
+    archive: ZipArchive<CountedFile>,
+    /// Names and indexes, sorted by name.
     entries: Vec<(String, usize)>,
 }
 
-impl Counted {
+impl CountedFile {
     pub(super) fn new(file: File) -> Self {
         Self { file, count: Rc::default(), most: Rc::new(Cell::new(u64::MAX)) }
     }
 
-    /// How many bytes were read so far, for whoever keeps it.
+    /// Returns the shared count of bytes read so far.
     pub(super) fn count(&self) -> Rc<Cell<u64>> {
         Rc::clone(&self.count)
     }
 }
 
-impl Read for Counted {
+impl Read for CountedFile {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.file.read(buffer)?;
         self.count.set(self.count.get() + read as u64);
@@ -57,15 +57,15 @@ impl Read for Counted {
     }
 }
 
-impl Seek for Counted {
+impl Seek for CountedFile {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         self.file.seek(to)
     }
 }
 
 impl Zipped {
-    /// Opens a zip. One that cannot be read is an error; one without conversations has no entries.
-    pub(super) fn open(path: &Path, file: Counted) -> Result<Self> {
+    /// Opens a zip. Fails if it cannot be read; a zip without conversations has no entries.
+    pub(super) fn open(path: &Path, file: CountedFile) -> Result<Self> {
         let (count, most) = (Rc::clone(&file.count), Rc::clone(&file.most));
         most.set(DIRECTORY);
         let archive = ZipArchive::new(file).map_err(|cause| broken(path, cause))?;
@@ -91,7 +91,7 @@ impl Zipped {
         self.entries.len()
     }
 
-    /// The contents of one of them.
+    /// Opens one of them.
     pub(super) fn entry(&mut self, number: usize) -> Result<impl Read + '_> {
         let (name, place) = &self.entries[number];
         self.archive
@@ -109,7 +109,7 @@ fn broken(path: &Path, cause: ZipError) -> Error {
     }
 }
 
-/// True for `conversations.json` and its numbered parts, in whatever directory of the zip.
+/// True for `conversations.json` and its numbered parts, in any directory of the zip.
 fn is_conversations(name: &str) -> bool {
     let name = name.rsplit(['/', '\\']).next().unwrap_or_default();
     let Some(part) = name.strip_prefix("conversations").and_then(|rest| rest.strip_suffix(".json")) else {

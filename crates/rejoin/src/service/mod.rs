@@ -49,12 +49,12 @@ pub use snapshot::RecoverySnapshot;
 
 use crate::archive::{Archive, Clock, Events, Retention, Strain};
 use crate::error::{ErrorKind, Result};
-pub use crate::formats::agent_voice::closed::{
-    AttachmentType, AudioFormat, Classification, ParticipantRole, RetentionPolicy,
-};
 pub use crate::formats::agent_voice::schema::{
     AttachmentRef, AudioArtifactRef, ConversationMetrics, ConversationRecord, ConversationSummary,
     FramePrivacy, MessageFrame, ParticipantRef, PrivacyEnvelope, RetentionInfo, StorageEnvelope,
+};
+pub use crate::formats::agent_voice::string_enum::{
+    AttachmentType, AudioFormat, Classification, ParticipantRole, RetentionPolicy,
 };
 use crate::formats::agent_voice::{frame, record};
 use crate::model::{ConversationId, Hold, StoredConversation, StoredMessage, Time};
@@ -137,7 +137,7 @@ impl ConversationStorageService {
         // The version is looked at before the messages: what is said meanwhile makes it too old, never too new.
         let stored = archive.conversation(id)?;
         let path = archive.bare_path(id)?;
-        let around = record::Around {
+        let around = record::StoredContext {
             id: id.to_string(),
             created_at: stored.created_at,
             last_interaction_at: stored.last_active_at,

@@ -1,4 +1,4 @@
-//! The envelope of a sealed record.
+//! The envelope of an encrypted record.
 
 use aws_lc_rs::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use base64::Engine as _;
@@ -8,16 +8,16 @@ use sha2::{Digest as _, Sha256};
 
 use crate::error::{Error, Result};
 use crate::formats::agent_voice::VERSION;
-use crate::formats::found::Found;
-use crate::formats::{Key, octets};
+use crate::formats::raw_object::RawObject;
+use crate::formats::{Key, encoding};
 use crate::model::Time;
 
-/// The length of what proves that nothing was changed.
+/// The length of the authentication tag.
 const TAG: usize = 16;
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Envelope<'a> {
+struct SealedEnvelope<'a> {
     conversation_id: &'a str,
     schema_version: u64,
     cipher_text: String,
@@ -29,12 +29,12 @@ struct Envelope<'a> {
 
 /// True for the text of an envelope.
 pub(super) fn is_sealed(text: &str) -> bool {
-    serde_json::from_str::<Found<'_>>(text).is_ok_and(|mut found| found.raw("cipherText").is_some())
+    serde_json::from_str::<RawObject<'_>>(text).is_ok_and(|mut found| found.raw("cipherText").is_some())
 }
 
-/// Opens an envelope.
+/// Decrypts an envelope.
 pub(super) fn open(text: &str, key: &Key) -> Result<String> {
-    let mut found: Found<'_> =
+    let mut found: RawObject<'_> =
         serde_json::from_str(text).map_err(|cause| Error::corrupt("read an envelope").because(cause))?;
     let version: Option<u64> = crate::formats::tag::read(found.raw("schemaVersion"));
     if version.is_some_and(|version| version > VERSION) {
@@ -68,7 +68,7 @@ pub(super) fn open(text: &str, key: &Key) -> Result<String> {
     String::from_utf8(plain).map_err(|cause| Error::corrupt("read the sealed record as text").because(cause))
 }
 
-/// Seals a record.
+/// Encrypts a record.
 pub(super) fn seal(conversation_id: &str, created_at: Time, record: &str, key: &Key) -> Result<String> {
     let mut nonce = [0; NONCE_LEN];
     getrandom::fill(&mut nonce)
@@ -77,7 +77,7 @@ pub(super) fn seal(conversation_id: &str, created_at: Time, record: &str, key: &
     let tag = cipher(key)
         .seal_in_place_separate_tag(Nonce::assume_unique_for_key(nonce), Aad::empty(), &mut sealed)
         .map_err(|_| Error::invalid("the record is too long to be sealed"))?;
-    let envelope = Envelope {
+    let envelope = SealedEnvelope {
         conversation_id,
         schema_version: VERSION,
         cipher_text: STANDARD.encode(&sealed),
@@ -93,7 +93,7 @@ fn cipher(key: &Key) -> LessSafeKey {
     LessSafeKey::new(UnboundKey::new(&AES_256_GCM, key.as_bytes()).expect("a key has 32 bytes"))
 }
 
-/// The SHA-256 of bytes, in hexadecimal digits.
+/// Returns the SHA-256 of bytes in hexadecimal.
 pub(super) fn hash(bytes: &[u8]) -> String {
-    octets::hex(&Sha256::digest(bytes))
+    encoding::hex(&Sha256::digest(bytes))
 }

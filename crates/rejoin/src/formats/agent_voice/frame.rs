@@ -1,29 +1,29 @@
-//! A frame as a message, and back.
+//! Converts frames to messages and back.
 
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
-use crate::formats::agent_voice::closed::{is_known_sound, with_given_type, with_known_type};
 use crate::formats::agent_voice::schema::{AttachmentRef, AudioArtifactRef, FramePrivacy, MessageFrame};
-use crate::formats::found::Found;
+use crate::formats::agent_voice::string_enum::{is_known_sound, with_given_type, with_known_type};
+use crate::formats::raw_object::RawObject;
 use crate::formats::tag::{self, MessageTag};
 use crate::formats::{SourceMessage, content};
 use crate::model::{Block, Fields, Json, Media, MediaKind, Message, PrivacyNotes, Role, Time};
 
-/// The field of `extra`, of a message or a header, with what only this program knows.
+/// The field of `extra`, in a message or a header, with what only this program knows.
 pub(super) const REST: &str = "agent_voice";
 
-/// What that has of a frame whose names are not to be made anew.
+/// The part of that which identifies a frame, so that its id and number are kept.
 const FRAME_ID: &str = "frameId";
 const SEQUENCE: &str = "sequence";
 
-/// A sound in a format that a frame cannot have, beside the frame.
+/// Audio in a format that a frame cannot have, stored next to the frame.
 const GIVEN_AUDIO: &str = "givenAudio";
 
-/// The name that an attachment's type has in a block, which has a type of its own.
+/// The name of an attachment's type in a block, which has a type of its own.
 const ATTACHMENT_TYPE: &str = "attachmentType";
 
-/// The frame of a message that is written to a file, with a tag for what a frame does not hold.
+/// Returns the frame of a message for a file, with a tag for what a frame cannot hold.
 pub(super) fn write(found: &SourceMessage, place: u64, created_at: Time) -> MessageFrame {
     let mut frame = of_message(&found.message, &found.id, place, created_at);
     let text = serde_json::to_string(&frame).expect("a frame is plain data");
@@ -33,21 +33,21 @@ pub(super) fn write(found: &SourceMessage, place: u64, created_at: Time) -> Mess
     frame
 }
 
-/// What a frame can hold of a message. An id and a number of its own come before those that are given.
+/// Returns what a frame can hold of a message. The message's own frame id and number take precedence.
 pub(crate) fn of_message(message: &Message, id: &str, place: u64, created_at: Time) -> MessageFrame {
     let role = if message.role == Role::User { Role::User } else { Role::Assistant };
     let mut spoken = message.clone();
     let (mut attachments, mut audio, mut given_audio) = (Vec::new(), None, None);
     spoken.blocks.retain(|block| match named(block) {
-        Some(Named::Attachment(attachment)) => {
+        Some(FileReference::Attachment(attachment)) => {
             attachments.push(attachment);
             false
         }
-        Some(Named::Sound(sound)) if audio.is_none() => {
+        Some(FileReference::Sound(sound)) if audio.is_none() => {
             audio = Some(sound);
             false
         }
-        Some(Named::OtherSound(sound)) if given_audio.is_none() => {
+        Some(FileReference::OtherSound(sound)) if given_audio.is_none() => {
             given_audio = Some(sound);
             false
         }
@@ -77,7 +77,8 @@ pub(crate) fn of_message(message: &Message, id: &str, place: u64, created_at: Ti
     }
 }
 
-/// The message of a frame at a place. It keeps the frame's id, and its number if that is another than its place.
+/// Returns the message of a frame. It keeps the frame's id, and the number if that differs from the frame's
+/// place.
 pub(crate) fn to_message(frame: &MessageFrame, place: u64) -> Message {
     let text = serde_json::to_string(frame).expect("a frame is plain data");
     let spoken = serde_json::from_str(&text).ok().and_then(|fields| read(fields, 0));
@@ -91,17 +92,17 @@ pub(crate) fn to_message(frame: &MessageFrame, place: u64) -> Message {
     message
 }
 
-/// The id that a message's frame has.
+/// Returns the frame id of a message.
 pub(crate) fn frame_id(message: &Message) -> Option<String> {
     rest(&message.extra).remove(FRAME_ID)?.to().ok()
 }
 
-/// What only this program knows.
+/// Returns what only this program knows.
 pub(super) fn rest(extra: &Fields) -> Fields {
     extra.field(REST).and_then(|rest| rest.to().ok()).unwrap_or_default()
 }
 
-/// Keeps it, or that there is nothing.
+/// Stores what only this program knows; removes the field if that is empty.
 pub(super) fn set_rest(extra: &mut Fields, rest: &Fields) {
     if rest.is_empty() {
         extra.remove(REST);
@@ -110,16 +111,16 @@ pub(super) fn set_rest(extra: &mut Fields, rest: &Fields) {
     }
 }
 
-/// A frame as it was read.
-pub(super) struct Spoken {
+/// A frame that was read.
+pub(super) struct ParsedFrame {
     pub(super) id: String,
     pub(super) content: String,
     pub(super) message: Message,
     pub(super) tag: Option<MessageTag>,
 }
 
-/// What a frame says; none when nobody is known to have said it.
-pub(super) fn read(mut found: Found<'_>, place: usize) -> Option<Spoken> {
+/// Parses a frame; none if its role is unknown.
+pub(super) fn read(mut found: RawObject<'_>, place: usize) -> Option<ParsedFrame> {
     let role = found.text("role").as_deref().and_then(content::role)?;
     let said = found.raw("content");
     let mut message = Message::new(role, said.map(content::blocks).unwrap_or_default());
@@ -131,15 +132,15 @@ pub(super) fn read(mut found: Found<'_>, place: usize) -> Option<Spoken> {
     message.privacy = found.raw("privacy").and_then(notes);
     let id = found.text("frameId").filter(|id| !id.is_empty()).unwrap_or_else(|| format!("f{place}"));
     let tag = tag::read::<MessageTag>(found.raw(tag::FIELD)).filter(|tag| tag.id.is_some());
-    // The place in the list is the order.
+    // The order of the list counts, not the numbers.
     let _ = found.raw("sequence");
     set_rest(&mut message.extra, &found.rest());
     let content = said.and_then(|said| serde_json::from_str(said.get()).ok()).unwrap_or_default();
-    Some(Spoken { id, content, message, tag })
+    Some(ParsedFrame { id, content, message, tag })
 }
 
 fn notes(raw: &RawValue) -> Option<PrivacyNotes> {
-    let mut found: Found<'_> = serde_json::from_str(raw.get()).ok()?;
+    let mut found: RawObject<'_> = serde_json::from_str(raw.get()).ok()?;
     let notes = PrivacyNotes {
         contains_secrets: tag::read(found.raw("containsSecrets")).unwrap_or_default(),
         redaction_rules: tag::read(found.raw("redactionRulesApplied")).unwrap_or_default(),
@@ -148,16 +149,16 @@ fn notes(raw: &RawValue) -> Option<PrivacyNotes> {
     (notes != PrivacyNotes::default()).then_some(notes)
 }
 
-/// What a block is beside the text of a frame.
-enum Named {
+/// A block that is written next to the text of a frame.
+enum FileReference {
     Attachment(AttachmentRef),
     Sound(AudioArtifactRef),
-    /// A sound in a format that no frame has.
+    /// Audio in a format that no frame has.
     OtherSound(Fields),
 }
 
-/// A block that names a file of the program, as the program names it.
-fn named(block: &Block) -> Option<Named> {
+/// Returns a block that refers to a file, in the program's own terms.
+fn named(block: &Block) -> Option<FileReference> {
     let Block::Media(media) = block else { return None };
     let mut fields = media.extra.clone();
     fields.set("uri", Json::of(media.uri.as_ref()?).expect("a text is JSON"));
@@ -166,11 +167,11 @@ fn named(block: &Block) -> Option<Named> {
     }
     if fields.field("attachmentId").is_some() {
         with_known_type(&mut fields);
-        return read_as(&fields).map(Named::Attachment);
+        return read_as(&fields).map(FileReference::Attachment);
     }
     fields.field("durationMs")?;
     let sound = if is_known_sound(&fields) { read_as(&fields) } else { None };
-    Some(sound.map_or(Named::OtherSound(fields), Named::Sound))
+    Some(sound.map_or(FileReference::OtherSound(fields), FileReference::Sound))
 }
 
 fn read_as<T: DeserializeOwned>(fields: &Fields) -> Option<T> {

@@ -1,24 +1,24 @@
-//! Agent Voice: `agentvoice/conversations/<hash of the id>.vpconv`, a record for each conversation, sealed.
+//! Agent Voice: `agentvoice/conversations/<hash of the id>.vpconv`, an encrypted record per conversation.
 //!
 //! ```text
-//! {"conversationId":…,"schemaVersion":1,"cipherText":…,"iv":…,"authTag":…,"createdAt":…,"checksum":…}     sealed
-//! {"conversationId":…,"version":1,"title":…,"messages":[{"frameId":…,"sequence":1,…}],…}                   open
+//! sealed   {"conversationId":…,"schemaVersion":1,"cipherText":…,"iv":…,"authTag":…,"checksum":…}
+//! open     {"conversationId":…,"version":1,"title":…,"messages":[{"frameId":…,"sequence":1,…}],…}
 //! ```
 //!
-//! The cipher text of an envelope is the open record, by AES-256-GCM with the key that the program keeps in the editor's
-//! secret storage under `agentvoice.conversation.key`. Whoever has that key reads and writes envelopes; an open record is
-//! read without one, and written where no key is given. A record holds only what a person and an assistant said; what
-//! else there is stands beside a frame, where the program passes over it.
+//! The cipher text of an envelope is the plain record, encrypted with AES-256-GCM. The program keeps the key
+//! in the editor's secret storage under `agentvoice.conversation.key`. With that key, envelopes are read and
+//! written; plain records are read without a key and written if none is given. A record holds only what a
+//! person and an assistant said. Everything else is stored in fields of a frame that the program ignores.
 
-pub(crate) mod closed;
 mod envelope;
 pub(crate) mod frame;
 mod read;
 pub(crate) mod record;
 pub(crate) mod schema;
+pub(crate) mod string_enum;
 mod write;
 
-use crate::formats::found::Found;
+use crate::formats::raw_object::RawObject;
 use crate::formats::{Detection, Format, Source};
 
 /// The version of the record that is written.
@@ -33,10 +33,11 @@ pub(super) const FORMAT: Format = Format {
         "~/.vscode-server/data/User/workspaceStorage",
         "~/Library/Application Support/Code/User/workspaceStorage",
     ],
-    fidelity: "A record is a line of frames: every branch but the chosen one is written to a record of its own, and \
-               reading all of them gives the tree again. Frames are by a person or an assistant: instructions and \
-               tools speak as the assistant there. The files of attachments and sounds are named and not copied. \
-               Snapshots for recovery are not read. Holds, origins and compactions that were undone stay in the store.",
+    fidelity: "A record is a line of frames: every branch but the chosen one is written to a record of its \
+               own, and reading all of them gives the tree again. Frames are by a person or an assistant: \
+               instructions and tools speak as the assistant there. The files of attachments and sounds are \
+               named and not copied. Snapshots for recovery are not read. Holds, origins and compactions \
+               that were undone stay in the store.",
     expects: "a record whose `messages` have `content`",
     detect,
     beside: Format::alone,
@@ -44,13 +45,13 @@ pub(super) const FORMAT: Format = Format {
     write: Some(write::write),
 };
 
-/// The fields that a record or an envelope begins with. A record may be longer than what is looked at.
+/// Recognises the leading fields of a record or an envelope. A record may be longer than the head.
 fn detect(source: &Source) -> Detection {
     if source.is_directory() {
         return Detection::No;
     }
     let Ok(head) = str::from_utf8(&source.head()[..boundary(source.head())]) else { return Detection::No };
-    let is_whole = serde_json::from_str::<Found<'_>>(head).is_ok_and(|mut found| {
+    let is_whole = serde_json::from_str::<RawObject<'_>>(head).is_ok_and(|mut found| {
         let is_sealed = found.raw("cipherText").is_some() && found.raw("authTag").is_some();
         found.raw("conversationId").is_some() && (is_sealed || is_record(&mut found))
     });
@@ -65,16 +66,16 @@ fn detect(source: &Source) -> Detection {
     if is_whole || begins() { Detection::Yes } else { Detection::No }
 }
 
-/// True for an envelope, by what it begins with.
+/// True for an envelope, by its leading fields.
 pub(super) fn is_sealed(source: &Source) -> bool {
     detect(source) == Detection::Yes && memchr::memmem::find(source.head(), b"\"cipherText\"").is_some()
 }
 
-fn is_record(found: &mut Found<'_>) -> bool {
+fn is_record(found: &mut RawObject<'_>) -> bool {
     found.raw("messages").is_some() && found.raw("participants").is_some()
 }
 
-/// The end of the last whole character.
+/// Returns the end of the last complete character.
 fn boundary(bytes: &[u8]) -> usize {
     match str::from_utf8(bytes) {
         Ok(_) => bytes.len(),

@@ -1,52 +1,45 @@
-//! Reads a record, opened first if it is sealed.
+//! Reads a record, decrypting it first if necessary.
 
 use serde_json::value::RawValue;
 
 use crate::error::{Error, Result};
 use crate::formats::agent_voice::{envelope, frame, record};
-use crate::formats::found::Found;
 use crate::formats::lines::deepest;
-use crate::formats::tag::MessageTag;
-use crate::formats::{Aside, Piece, Reading, Source, SourceConversation, SourceMessage, whole};
+use crate::formats::raw_object::RawObject;
+use crate::formats::thread_builder::ThreadBuilder;
+use crate::formats::{Piece, Reading, Source, SourceMessage, whole_file};
 
 pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
     let path = source.path();
-    let Some(text) = whole::json(path, reading)? else {
+    let Some(text) = whole_file::json(path, reading)? else {
         return Err(Error::invalid("it is not UTF-8"));
     };
     let text = if envelope::is_sealed(&text) { open(&text, source, reading)? } else { text };
-    let mut found: Found<'_> = serde_json::from_str(&text)
+    let mut found: RawObject<'_> = serde_json::from_str(&text)
         .map_err(|cause| Error::invalid("it is not a record of a conversation").because(cause))?;
     let conversation = record::read(&mut found, source.stem())?;
     let frames = found.raw("messages");
     let list: Vec<&RawValue> =
         frames.and_then(|frames| serde_json::from_str(frames.get()).ok()).unwrap_or_default();
-    reading.give(Piece::Conversation(Box::new(conversation.clone())))?;
-    let around = Aside { conversation: conversation.id.clone(), line: 0, source: without(&text, frames) };
-    reading.give(Piece::Aside(around))?;
-    let mut last: Option<String> = None;
     let mut head = conversation.head.clone();
+    let mut thread = ThreadBuilder::announced(conversation, reading)?;
+    thread.aside(0, without(&text, frames), reading)?;
     for (place, raw) in list.into_iter().enumerate() {
         let spoken = serde_json::from_str(raw.get()).ok().and_then(|fields| frame::read(fields, place + 1));
         let Some(spoken) = spoken else {
             reading.skip(path, 0, format!("frame {} says nothing that is known", place + 1))?;
-            let (conversation, source) = (conversation.id.clone(), raw.get().to_owned());
-            reading.give(Piece::Aside(Aside { conversation, line: 0, source }))?;
+            thread.aside(0, raw.get(), reading)?;
             continue;
         };
         let is_own = spoken.tag.is_some();
-        let said = (spoken.content.as_str(), spoken.message);
-        let message = MessageTag::place(spoken.tag, &conversation.id, spoken.id, last.take(), said);
-        last = Some(message.id.clone());
+        let message = thread.next_tagged(spoken.tag, spoken.id, &spoken.content, spoken.message);
         if !is_own {
-            head.clone_from(&last);
+            head = Some(message.id.clone());
         }
-        let source = raw.get().to_owned();
-        reading.give(Piece::Message(Box::new(SourceMessage { source, ..message })))?;
+        thread.add(SourceMessage { source: raw.get().to_owned(), ..message }, reading)?;
     }
     reading.give(Piece::Passed(source.bytes()))?;
-    let known = SourceConversation { head: head.or(last), ..conversation };
-    reading.give(Piece::Conversation(Box::new(known)))
+    thread.finish(head, reading)
 }
 
 fn open(text: &str, source: &Source, reading: &Reading<'_>) -> Result<String> {
@@ -63,7 +56,7 @@ fn open(text: &str, source: &Source, reading: &Reading<'_>) -> Result<String> {
     Ok(record)
 }
 
-/// The text of a record without its frames, which are kept one by one.
+/// Returns the text of a record without its frames, which are kept one by one.
 fn without(text: &str, frames: Option<&RawValue>) -> String {
     frames.map_or_else(|| text.to_owned(), |frames| text.replacen(frames.get(), "[]", 1))
 }

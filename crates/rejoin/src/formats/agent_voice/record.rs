@@ -1,18 +1,19 @@
-//! What a record says of its conversation, apart from the frames.
+//! The header of a record: everything except the frames.
 
 use serde::Deserialize;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::formats::agent_voice::VERSION;
-use crate::formats::agent_voice::closed::{
-    AttachmentType, Classification, ParticipantRole, RetentionPolicy, Word, with_given_type, with_known_type,
-};
 use crate::formats::agent_voice::frame::{rest, set_rest};
 use crate::formats::agent_voice::schema::{
     AttachmentRef, ConversationMetrics, ConversationRecord, ConversationSummary, MessageFrame,
     ParticipantRef, PrivacyEnvelope, RetentionInfo, StorageEnvelope,
 };
-use crate::formats::found::Found;
+use crate::formats::agent_voice::string_enum::{
+    AttachmentType, Classification, ParticipantRole, RetentionPolicy, StringEnum, with_given_type,
+    with_known_type,
+};
+use crate::formats::raw_object::RawObject;
 use crate::formats::tag::{self, ConversationTag};
 use crate::formats::{SourceConversation, SourceMessage};
 use crate::model::{
@@ -20,13 +21,13 @@ use crate::model::{
     preview,
 };
 
-/// How long the program keeps a record unless it is told otherwise, in microseconds: 30 days.
+/// The program's default retention, in microseconds: 30 days.
 const RETENTION: i64 = 30 * 86_400_000_000;
 
-/// What a header keeps of a record, for which it has no field of its own.
+/// Where a header keeps a record's attachments, for which it has no field of its own.
 const ATTACHMENTS: &str = "attachments";
 
-/// The fields of a record, which nothing that is kept beside them may be called.
+/// The fields of a record. Unknown fields cannot have these names.
 const OWN: [&str; 13] = [
     "conversationId",
     "version",
@@ -43,12 +44,12 @@ const OWN: [&str; 13] = [
     "storage",
 ];
 
-/// Takes away what is called like a field of a record.
+/// Removes fields with the name of a record's own field.
 pub(crate) fn without_own(fields: &mut Fields) {
     OWN.iter().for_each(|name| drop(fields.remove(name)));
 }
 
-/// Refuses a record of a newer version.
+/// Rejects records of a newer version.
 pub(crate) fn check_version(version: Option<u64>) -> Result<()> {
     match version {
         Some(version) if version > VERSION => Err(Error::new(
@@ -59,22 +60,22 @@ pub(crate) fn check_version(version: Option<u64>) -> Result<()> {
     }
 }
 
-/// What a store knows of a conversation beside its header.
-pub(crate) struct Around {
-    /// Its name.
+/// What a store knows about a conversation besides its header.
+pub(crate) struct StoredContext {
+    /// Its id.
     pub(crate) id: String,
     pub(crate) created_at: Time,
     pub(crate) last_interaction_at: Time,
-    /// When it expires if it has no expiry of its own.
+    /// When it expires, unless it has an expiry of its own.
     pub(crate) expires_at: Option<Time>,
-    /// What was counted, for a conversation in which nobody measured.
+    /// Message counts, for a conversation without metrics.
     pub(crate) counted: Metrics,
 }
 
-/// The record of a conversation, without where it is stored.
+/// Returns the record of a conversation, without its location in a store.
 pub(crate) fn of_header(
     header: &Conversation,
-    around: Around,
+    around: StoredContext,
     messages: Vec<MessageFrame>,
 ) -> ConversationRecord {
     let (attachments, extra) = kept(header);
@@ -96,7 +97,7 @@ pub(crate) fn of_header(
     }
 }
 
-/// How long a conversation is kept, if it expires at a time unless it has an expiry of its own.
+/// Returns how long a conversation is kept. Its own expiry takes precedence over the policy's.
 pub(crate) fn retention(header: &Conversation, by_policy: Option<Time>) -> RetentionInfo {
     let custom = header.expires_at.map(|_| RetentionPolicy::Custom);
     RetentionInfo {
@@ -106,7 +107,7 @@ pub(crate) fn retention(header: &Conversation, by_policy: Option<Time>) -> Reten
     }
 }
 
-/// What a header keeps for this program: attachments, and fields that are not known.
+/// Returns what a header keeps for this program: attachments and unknown fields.
 fn kept(header: &Conversation) -> (Vec<AttachmentRef>, Fields) {
     let mut kept = rest(&header.extra);
     let list: Vec<Fields> = kept.remove(ATTACHMENTS).and_then(|list| list.to().ok()).unwrap_or_default();
@@ -118,7 +119,7 @@ fn kept(header: &Conversation) -> (Vec<AttachmentRef>, Fields) {
     (list.into_iter().filter_map(named).collect(), kept)
 }
 
-/// Keeps attachments and fields that are not known in a header.
+/// Stores attachments and unknown fields in a header.
 pub(crate) fn keep(header: &mut Conversation, attachments: &[AttachmentRef], extra: &Fields) {
     let fields = |named: &AttachmentRef| {
         let mut fields: Fields =
@@ -138,7 +139,7 @@ fn keep_fields(header: &mut Conversation, attachments: &[Fields], extra: &Fields
     set_rest(&mut header.extra, &kept);
 }
 
-/// Counts who spoke how often.
+/// Counts messages by role.
 pub(crate) fn counted(roles: impl Iterator<Item = Role>) -> Metrics {
     roles.fold(Metrics::default(), |mut metrics, role| {
         metrics.user_messages += u64::from(role == Role::User);
@@ -147,7 +148,7 @@ pub(crate) fn counted(roles: impl Iterator<Item = Role>) -> Metrics {
     })
 }
 
-/// The record of a conversation that is written to a file under a name.
+/// Returns the record of a conversation for a file with this name.
 pub(super) fn write(
     conversation: &SourceConversation,
     name: &str,
@@ -157,7 +158,7 @@ pub(super) fn write(
     let header = &conversation.header;
     let last = path.iter().filter_map(|found| found.message.created_at).max();
     let last = last.unwrap_or(conversation.created_at);
-    let around = Around {
+    let around = StoredContext {
         id: name.to_owned(),
         created_at: conversation.created_at,
         last_interaction_at: last,
@@ -195,8 +196,8 @@ fn usual_participants(header: &Conversation) -> Vec<ParticipantRef> {
     ]
 }
 
-/// The conversation of a record. One of a newer version is not read.
-pub(super) fn read(found: &mut Found<'_>, stem: &str) -> Result<SourceConversation> {
+/// Returns the conversation of a record. Fails for a newer version.
+pub(super) fn read(found: &mut RawObject<'_>, stem: &str) -> Result<SourceConversation> {
     check_version(tag::read(found.raw("version")))?;
     let id = found.text("conversationId").filter(|id| !id.is_empty()).unwrap_or_else(|| stem.to_owned());
     let title = found.text("title").filter(|title| !title.trim().is_empty());
@@ -204,7 +205,7 @@ pub(super) fn read(found: &mut Found<'_>, stem: &str) -> Result<SourceConversati
     if let Some(tagged) = tag::read::<ConversationTag>(found.raw(tag::FIELD)) {
         let mut conversation = tagged.into_conversation();
         let header = &mut conversation.header;
-        // The program may have given it another title and gone on with it.
+        // The program may have renamed and continued it.
         if header.title.is_some() && title.is_some() {
             header.title = title;
         }
@@ -236,7 +237,7 @@ pub(super) fn read(found: &mut Found<'_>, stem: &str) -> Result<SourceConversati
     Ok(conversation)
 }
 
-/// Someone in a file, in whatever role.
+/// A participant in a file, with any role.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct FoundParticipant {
@@ -246,7 +247,7 @@ struct FoundParticipant {
     given_role: Option<String>,
 }
 
-/// How long a record in a file is kept, whoever decides that there.
+/// The retention of a record in a file, with any policy.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct FoundRetention {
@@ -255,7 +256,7 @@ struct FoundRetention {
     manual_hold: Option<bool>,
 }
 
-/// How private a record in a file is, whatever it calls that.
+/// The privacy of a record in a file, with any classification.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct FoundPrivacy {
@@ -286,7 +287,7 @@ impl From<Attachment> for AttachmentRef {
         Self {
             checksum: attachment_id.clone(),
             attachment_id,
-            // Pictures and films are files like any other there.
+            // The program treats images and videos like any other file.
             kind: AttachmentType::named(attachment.kind.as_str()).unwrap_or_default(),
             uri,
             byte_length: attachment.byte_length,

@@ -1,53 +1,53 @@
-//! A record as Agent Voice has it: plain data, named as it is named there. What is not known here is kept in `extra`.
+//! The record of Agent Voice as plain data, with its field names. Unknown fields are kept in `extra`.
 
 use std::fmt;
 
 use serde::de::{Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::formats::agent_voice::closed::{
+use crate::formats::agent_voice::string_enum::{
     AttachmentType, AudioFormat, Classification, ParticipantRole, RetentionPolicy,
 };
 use crate::model::{Fields, Json, Role, Time};
 
-/// A conversation with everything that is known of it.
+/// A conversation with everything known about it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ConversationRecord {
     /// Its id, a UUID.
     pub conversation_id: String,
-    /// The version of this form.
+    /// The version of this schema.
     pub version: u64,
     /// Its title.
     pub title: String,
     /// When it was started.
     pub created_at: Time,
-    /// When something was last said.
+    /// When the last message was sent.
     pub last_interaction_at: Time,
-    /// Where it stopped.
+    /// A summary of where it stopped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<ConversationSummary>,
-    /// Who takes part.
+    /// The participants.
     pub participants: Vec<ParticipantRef>,
-    /// What was said, in order.
+    /// The messages, in order.
     pub messages: Vec<MessageFrame>,
-    /// Files that belong to the whole.
+    /// Files that belong to the whole conversation.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attachments: Vec<AttachmentRef>,
-    /// What was measured.
+    /// Its metrics.
     pub metrics: ConversationMetrics,
-    /// How long it is kept.
+    /// Its retention.
     pub retention: RetentionInfo,
-    /// How private it is.
+    /// Its privacy settings.
     pub privacy: PrivacyEnvelope,
-    /// Where it is, and in which version.
+    /// Where it is stored, and in which revision.
     pub storage: StorageEnvelope,
     /// Fields this version does not know.
     #[serde(flatten, deserialize_with = "kept")]
     pub extra: Fields,
 }
 
-/// One thing that was said.
+/// One message.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MessageFrame {
@@ -57,17 +57,17 @@ pub struct MessageFrame {
     pub sequence: u64,
     /// Who said it: the user or the assistant.
     pub role: Role,
-    /// What was said, without what must not be stored.
+    /// The text, without what must not be stored.
     pub content: String,
     /// When.
     pub created_at: Time,
-    /// Files that go with it.
+    /// Files that belong to it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attachments: Vec<AttachmentRef>,
-    /// What was done to it for privacy.
+    /// What was redacted in it.
     #[serde(default)]
     pub privacy: FramePrivacy,
-    /// How it sounded.
+    /// Its audio recording.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub audio: Option<AudioArtifactRef>,
     /// Fields this version does not know.
@@ -75,33 +75,33 @@ pub struct MessageFrame {
     pub extra: Fields,
 }
 
-/// What was done to a frame for privacy: never what was taken out.
+/// What was redacted in a frame; never the removed values.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct FramePrivacy {
-    /// True when a secret was found and taken out.
+    /// True when a secret was found and removed.
     pub contains_secrets: bool,
     /// The rules that changed the text.
     pub redaction_rules_applied: Vec<String>,
-    /// Hashes of what was taken out.
+    /// Hashes of the removed values.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pii_tokens: Vec<String>,
 }
 
-/// A file, by its name. What is in it is kept elsewhere.
+/// A reference to a file whose contents are stored elsewhere.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct AttachmentRef {
     /// Its id.
     pub attachment_id: String,
-    /// What it is.
+    /// Its type.
     #[serde(rename = "type")]
     pub kind: AttachmentType,
     /// Where it is.
     pub uri: String,
-    /// The SHA-256 of what is in it.
+    /// The SHA-256 of its contents.
     pub checksum: String,
-    /// How many bytes that is.
+    /// Its size in bytes.
     #[serde(deserialize_with = "rounded")]
     pub byte_length: u64,
     /// Fields this version does not know.
@@ -109,15 +109,15 @@ pub struct AttachmentRef {
     pub extra: Fields,
 }
 
-/// The sound of a frame, by its name.
+/// A reference to the audio of a frame.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct AudioArtifactRef {
     /// Where it is.
     pub uri: String,
-    /// How it is stored.
+    /// Its encoding.
     pub format: AudioFormat,
-    /// How long it lasts.
+    /// Its duration.
     #[serde(deserialize_with = "rounded")]
     pub duration_ms: u64,
     /// Fields this version does not know.
@@ -125,23 +125,23 @@ pub struct AudioArtifactRef {
     pub extra: Fields,
 }
 
-/// Someone or something that takes part.
+/// A participant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ParticipantRef {
-    /// Who.
+    /// The id of the participant.
     pub id: String,
-    /// As what.
+    /// The role.
     pub role: ParticipantRole,
     /// The name to show.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub display_name: Option<String>,
-    /// As what the store has it, where that is none of a record's roles.
+    /// The role in the store, if a record cannot have it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub given_role: Option<String>,
 }
 
-/// Where a conversation stopped, in a few words.
+/// A short summary of where a conversation stopped.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ConversationSummary {
@@ -150,28 +150,28 @@ pub struct ConversationSummary {
     /// When this was written.
     #[serde(default)]
     pub last_updated_at: Time,
-    /// Words to find it by.
+    /// Search keywords.
     #[serde(default)]
     pub keywords: Vec<String>,
-    /// What is left to do.
+    /// Open action items.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub action_items: Vec<String>,
 }
 
-/// What was measured while talking.
+/// Metrics of a conversation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ConversationMetrics {
-    /// How often the user spoke.
+    /// How many messages the user sent.
     #[serde(deserialize_with = "rounded")]
     pub user_utterance_count: u64,
-    /// How often the assistant spoke.
+    /// How many messages the assistant sent.
     #[serde(deserialize_with = "rounded")]
     pub assistant_utterance_count: u64,
-    /// How long it lasted.
+    /// How long the conversation lasted.
     #[serde(deserialize_with = "rounded")]
     pub duration_ms: u64,
-    /// How long a reply took on average.
+    /// The average latency of a reply.
     #[serde(deserialize_with = "rounded")]
     pub average_latency_ms: u64,
 }
@@ -180,12 +180,12 @@ pub struct ConversationMetrics {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct RetentionInfo {
-    /// When it expires; none when it never does.
+    /// When it expires; none for never.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retention_expires_at: Option<Time>,
-    /// Who decided that.
+    /// Who decides that.
     pub retention_policy: RetentionPolicy,
-    /// True when it stays whatever its age.
+    /// True when it is kept whatever its age.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub manual_hold: Option<bool>,
 }
@@ -201,29 +201,30 @@ pub struct PrivacyEnvelope {
     /// How consent was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub consent_capture: Option<String>,
-    /// What it was called where it came from, if that is something else.
+    /// Its original classification, if that is another one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub given_classification: Option<String>,
 }
 
-/// Where a record is, and in which version.
+/// Where a record is stored, and in which revision.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct StorageEnvelope {
     /// Its name there.
     pub blob_uri: String,
-    /// Grows with each change.
+    /// Increases with each change.
     pub blob_version: u64,
-    /// How large it is.
+    /// Its size in bytes.
     pub size_bytes: u64,
-    /// What vouches for what it says.
+    /// A checksum of its contents.
     pub checksum: String,
-    /// When what earlier updates said was last discarded.
+    /// When the history of earlier updates was last discarded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_compacted_at: Option<Time>,
 }
 
-/// Fields that no other name took. What is flattened was read into values before, so its text cannot be kept.
+/// Fields that no other name took. Flattened fields are parsed into values first, so their text is not
+/// preserved.
 pub(crate) fn kept<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Fields, D::Error> {
     let values = serde_json::Map::<String, serde_json::Value>::deserialize(deserializer)?;
     let mut fields = Fields::new();
@@ -233,7 +234,8 @@ pub(crate) fn kept<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Fields,
     Ok(fields)
 }
 
-/// Reads what was counted or measured. Programs in which every number may be a fraction write one now and then: it is rounded.
+/// Reads a count or a measurement. Programs whose numbers are floats sometimes write a fraction: it is
+/// rounded.
 pub(crate) fn rounded<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
     struct Rounded;
 
@@ -263,7 +265,7 @@ pub(crate) fn rounded<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64,
     deserializer.deserialize_any(Rounded)
 }
 
-/// The same of what may be missing.
+/// The same for an optional field.
 pub(crate) fn rounded_if_given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
     #[derive(Deserialize)]
     struct Number(#[serde(deserialize_with = "rounded")] u64);

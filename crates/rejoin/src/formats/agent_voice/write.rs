@@ -1,32 +1,27 @@
-//! Writes a record for each leaf, sealed if there is a key.
+//! Writes a record per leaf, encrypted if there is a key.
 
 use std::path::PathBuf;
 
 use crate::error::Result;
 use crate::formats::agent_voice::schema::{ConversationRecord, MessageFrame, StorageEnvelope};
 use crate::formats::agent_voice::{envelope, frame, record};
-use crate::formats::leaves::{main_first, paths};
-use crate::formats::named::uuid_of;
+use crate::formats::branch_paths::{files, main_first};
 use crate::formats::{Key, SourceConversation, SourceMessage, Tree, Written};
 
-/// Where the program keeps its records, below the storage of a workspace.
+/// Where the program keeps its records, relative to the storage of a workspace.
 const PLACE: &str = "agentvoice/conversations";
 
-/// So many digits of a hash name a file.
+/// How many digits of a hash are in a file name.
 const NAME: usize = 32;
 
 pub(super) fn write(tree: &Tree) -> Result<Vec<Written>> {
-    let mut files = Vec::new();
+    let mut written = Vec::new();
     for conversation in main_first(tree)? {
-        for (place, path) in paths(tree, conversation).into_iter().enumerate() {
-            let name = match place {
-                0 => uuid_of(&conversation.id),
-                _ => uuid_of(&format!("{}/{place}", conversation.id)),
-            };
-            files.push(file(conversation, &name.to_string(), &path, tree.key.as_ref())?);
+        for (name, path) in files(tree, conversation) {
+            written.push(file(conversation, &name.to_string(), &path, tree.key.as_ref())?);
         }
     }
-    Ok(files)
+    Ok(written)
 }
 
 fn file(

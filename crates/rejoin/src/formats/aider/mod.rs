@@ -8,10 +8,10 @@
 //!   > Applied edit to test.py                         console
 //! ```
 //!
-//! The file has no ids. A conversation is named after its directory, its start and its first prompt, and a message after
-//! its place in it: both stay when the file grows and when its beginning is cut off. Two projects in which the same was
-//! asked in the same second stay apart; a project that was moved is another one. A launch in which nothing was asked is
-//! no conversation.
+//! The file has no ids. A conversation is named after its directory, start time and first prompt, and a
+//! message after its position in it. Both are stable when the file grows and when its beginning is cut off.
+//! Two projects with the same prompt in the same second stay separate; a moved project is a new one. A launch
+//! without a prompt is not a conversation.
 
 mod launch;
 
@@ -25,9 +25,10 @@ pub(super) const FORMAT: Format = Format {
     name: "aider",
     program: "aider",
     places: &[".aider.chat.history.md"],
-    fidelity: "It is only read. The file says who spoke by the first letters of a line, so a reply that begins a line \
-               like a prompt or like output is divided there, unless it is code. Only launches have a time, without a \
-               zone; it is read as UTC. What the program printed is kept as such, and not sent to a model.",
+    fidelity: "It is only read. The file says who spoke by the first letters of a line, so a reply that \
+               begins a line like a prompt or like output is divided there, unless it is code. Only launches \
+               have a time, without a zone; it is read as UTC. What the program printed is kept as such, and \
+               not sent to a model.",
     expects: "prompts after `####` and the replies to them",
     detect,
     beside: Format::alone,
@@ -35,7 +36,7 @@ pub(super) const FORMAT: Format = Format {
     write: None,
 };
 
-/// The first line of a launch begins the file; one whose beginning was cut off is known by its name.
+/// A history begins with the first line of a launch; a truncated one is recognised by its name.
 fn detect(source: &Source) -> Detection {
     if source.is_directory() {
         return Detection::No;

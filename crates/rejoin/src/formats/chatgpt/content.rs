@@ -1,18 +1,18 @@
-//! What a node says, as blocks.
+//! The content of a node, as blocks.
 
 use serde_json::value::RawValue;
 
 use crate::error::Result;
-use crate::formats::found::{Found, is_text};
+use crate::formats::raw_object::{RawObject, is_text};
 use crate::model::{Block, Fields, Json, Media, MediaKind, Other, Text, Thinking};
 
-/// The blocks of a `content`; none when it says nothing.
+/// Returns the blocks of a `content`; empty if it has none.
 pub(super) fn read(content: &RawValue) -> Vec<Block> {
-    let Ok(mut found) = serde_json::from_str::<Found<'_>>(content.get()) else {
+    let Ok(mut found) = serde_json::from_str::<RawObject<'_>>(content.get()) else {
         return part(content).into_iter().collect();
     };
     let kind = found.text("content_type").unwrap_or_default();
-    let list = |found: &mut Found<'_>, name: &str| -> Option<Vec<Block>> {
+    let list = |found: &mut RawObject<'_>, name: &str| -> Option<Vec<Block>> {
         let items: Vec<&RawValue> = serde_json::from_str(found.raw(name)?.get()).ok()?;
         Some(
             items
@@ -29,13 +29,13 @@ pub(super) fn read(content: &RawValue) -> Vec<Block> {
     known.unwrap_or_else(|| vec![other(kind, &found)])
 }
 
-/// A part is a text, or something with a type of its own.
+/// A part is a text, or an object with a type.
 fn part(raw: &RawValue) -> Option<Block> {
     if is_text(raw) {
         let text: String = serde_json::from_str(raw.get()).ok()?;
         return (!text.trim().is_empty()).then(|| Block::text(text));
     }
-    let mut found: Found<'_> = serde_json::from_str(raw.get()).ok()?;
+    let mut found: RawObject<'_> = serde_json::from_str(raw.get()).ok()?;
     let kind = found.text("content_type").unwrap_or_default();
     let media = match kind.as_str() {
         "image_asset_pointer" => Some(MediaKind::Image),
@@ -57,25 +57,25 @@ fn part(raw: &RawValue) -> Option<Block> {
     text(&mut found).or_else(|| Some(other(kind, &found)))
 }
 
-/// Code, what it printed, a quoted page, a transcript: a text with fields beside it.
-fn text(found: &mut Found<'_>) -> Option<Block> {
+/// Code, its output, a quoted page or a transcript: text with additional fields.
+fn text(found: &mut RawObject<'_>) -> Option<Block> {
     let text = found.text("text").or_else(|| found.text("result"))?;
     Some(Block::Text(Text { text, extra: found.rest() }))
 }
 
 fn thought(raw: &RawValue) -> Option<Block> {
-    let mut found: Found<'_> = serde_json::from_str(raw.get()).ok()?;
+    let mut found: RawObject<'_> = serde_json::from_str(raw.get()).ok()?;
     let text = found.text("content").filter(|text| !text.is_empty()).or_else(|| found.text("summary"))?;
     Some(Block::Thinking(Thinking { text, signature: None, extra: found.rest() }))
 }
 
-fn other(kind: String, found: &Found<'_>) -> Block {
+fn other(kind: String, found: &RawObject<'_>) -> Block {
     let mut fields = found.all();
     fields.remove("content_type");
     Block::Other(Other { kind, fields })
 }
 
-/// What is said to a tool is a call: its first text is the input, as JSON if it is that.
+/// A message to a tool is a call: its first text is the input, parsed as JSON if possible.
 pub(super) fn call(blocks: Vec<Block>, make: impl Fn(Json, Fields) -> Block) -> Result<Vec<Block>> {
     let mut call = None;
     let mut others = Vec::new();
@@ -96,7 +96,7 @@ pub(super) fn call(blocks: Vec<Block>, make: impl Fn(Json, Fields) -> Block) -> 
     Ok(others)
 }
 
-/// What a tool answered: a text, or blocks.
+/// The output of a tool: a text, or blocks.
 pub(super) fn output(blocks: Vec<Block>) -> Result<Json> {
     match blocks.as_slice() {
         [Block::Text(Text { text, .. })] => Json::of(text),

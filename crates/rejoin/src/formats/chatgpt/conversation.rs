@@ -8,16 +8,17 @@ use serde_json::value::RawValue;
 
 use crate::error::Result;
 use crate::formats::chatgpt::content;
-use crate::formats::found::Found;
-use crate::formats::order::{Node, parents_first};
-use crate::formats::{Aside, INJECTED, Piece, Reading, SourceConversation, SourceMessage};
+use crate::formats::raw_object::RawObject;
+use crate::formats::thread_builder::ThreadBuilder;
+use crate::formats::topological_order::{TreeNode, parents_first};
+use crate::formats::{INJECTED, Reading, SourceConversation, SourceMessage};
 use crate::model::{Block, Fields, Json, Message, Role, Status, Time, ToolCall, ToolResult};
 
-/// So far above a result its call is looked for.
+/// How many nodes above a result its call is searched.
 const NEAR: usize = 64;
 
 #[derive(Deserialize)]
-struct Entry<'a> {
+struct NodeEntry<'a> {
     #[serde(default)]
     parent: Option<String>,
     #[serde(default)]
@@ -28,7 +29,7 @@ struct Entry<'a> {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Said<'a> {
+struct NodeMessage<'a> {
     author: Author,
     #[serde(borrow)]
     create_time: Option<&'a RawValue>,
@@ -50,29 +51,29 @@ struct Author {
 struct Metadata {
     model_slug: Option<String>,
     is_visually_hidden_from_conversation: Option<bool>,
-    finish_details: Option<Finish>,
+    finish_details: Option<FinishDetails>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Finish {
+struct FinishDetails {
     #[serde(rename = "type")]
     kind: Option<String>,
 }
 
-/// What is known of a node once it was told.
-struct Told {
+/// What is remembered about a node that was read.
+struct ReadNode {
     /// The message that its children follow.
     follows: Option<String>,
-    /// The node above it.
+    /// The parent node.
     above: Option<String>,
     /// The tool that it calls.
     calls: Option<String>,
 }
 
-/// Reads a conversation and hands it over whole.
+/// Reads a complete conversation.
 pub(super) fn read(path: &Path, text: &str, number: u64, reading: &mut Reading<'_>) -> Result<()> {
-    let Ok(mut found) = serde_json::from_str::<Found<'_>>(text) else {
+    let Ok(mut found) = serde_json::from_str::<RawObject<'_>>(text) else {
         return reading.skip(path, number, "it is not a conversation");
     };
     let mapping = found.raw("mapping").and_then(|raw| serde_json::from_str::<Fields>(raw.get()).ok());
@@ -82,49 +83,47 @@ pub(super) fn read(path: &Path, text: &str, number: u64, reading: &mut Reading<'
     };
     let mut entries = Vec::new();
     for (name, node) in mapping.iter() {
-        match serde_json::from_str::<Entry<'_>>(node.as_str()) {
+        match serde_json::from_str::<NodeEntry<'_>>(node.as_str()) {
             Ok(entry) => entries.push((name, node, entry)),
             Err(cause) => reading.skip(path, number, format!("node `{name}` cannot be read: {cause}"))?,
         }
     }
     let order = parents_first(&nodes(&entries));
     let created = found.raw("create_time").and_then(time).or_else(|| {
-        // The first nodes of a tree stay what they are.
+        // The first nodes of a tree never change.
         order
             .iter()
             .find_map(|place| said(&entries[*place].2).and_then(|said| said.create_time.and_then(time)))
     });
-    let mut telling = Telling {
-        conversation: conversation(id, created.unwrap_or_default(), &mut found),
-        number,
-        told: HashMap::new(),
-        is_told: false,
-        early: vec![about(&found)?],
-    };
+    let conversation = conversation(id, created.unwrap_or_default(), &mut found);
+    let mut thread =
+        ChatGptThread { thread: ThreadBuilder::new(conversation), number, nodes: HashMap::new() };
+    // Asides have no line number: the position of a conversation changes from export to export.
+    thread.thread.keep(0, about(&found)?);
     let current = found.text("current_node");
     for place in order {
         let (name, node, entry) = &entries[place];
-        telling.node(name, node, entry, reading)?;
+        thread.node(name, node, entry, reading)?;
     }
-    telling.finish(current, reading)
+    thread.finish(current, reading)
 }
 
-fn nodes<'a>(entries: &'a [(&'a str, &Json, Entry<'_>)]) -> Vec<Node<'a>> {
+fn nodes<'a>(entries: &'a [(&'a str, &Json, NodeEntry<'_>)]) -> Vec<TreeNode<'a>> {
     let mut ranks: HashMap<(&str, &str), usize> = HashMap::new();
     for (name, _, entry) in entries {
         for (rank, child) in entry.children.iter().flatten().enumerate() {
             ranks.insert((name, child), rank);
         }
     }
-    let node = |(id, _, entry): &'a (&'a str, &Json, Entry<'_>)| {
+    let node = |(id, _, entry): &'a (&'a str, &Json, NodeEntry<'_>)| {
         let parent = entry.parent.as_deref();
         let rank = parent.and_then(|parent| ranks.get(&(parent, *id)).copied()).unwrap_or(usize::MAX);
-        Node { id, parent, rank }
+        TreeNode { id, parent, rank }
     };
     entries.iter().map(node).collect()
 }
 
-fn conversation(id: String, created: Time, found: &mut Found<'_>) -> SourceConversation {
+fn conversation(id: String, created: Time, found: &mut RawObject<'_>) -> SourceConversation {
     let mut conversation = SourceConversation::new(id, created);
     let header = &mut conversation.header;
     header.title = found.text("title").filter(|title| !title.trim().is_empty());
@@ -136,18 +135,18 @@ fn conversation(id: String, created: Time, found: &mut Found<'_>) -> SourceConve
     conversation
 }
 
-/// What the export says about a conversation, without its nodes.
-fn about(found: &Found<'_>) -> Result<String> {
+/// Returns the conversation's own fields, without the nodes.
+fn about(found: &RawObject<'_>) -> Result<String> {
     let mut fields = found.all();
     fields.remove("mapping");
     Ok(Json::of(&fields)?.as_str().to_owned())
 }
 
-fn said<'a>(entry: &Entry<'a>) -> Option<Said<'a>> {
+fn said<'a>(entry: &NodeEntry<'a>) -> Option<NodeMessage<'a>> {
     serde_json::from_str(entry.message?.get()).ok()
 }
 
-/// Seconds with a fraction, or the text of a time.
+/// Parses a time: seconds with a fraction, or a text.
 fn time(raw: &RawValue) -> Option<Time> {
     let Ok(seconds) = serde_json::from_str::<f64>(raw.get()) else {
         return serde_json::from_str(raw.get()).ok();
@@ -159,45 +158,49 @@ fn time(raw: &RawValue) -> Option<Time> {
     seconds.is_finite().then(|| Time::from_micros((seconds * 1e6).round() as i64))
 }
 
-/// A conversation while its nodes are told.
-struct Telling {
-    conversation: SourceConversation,
+/// A conversation while its nodes are read.
+struct ChatGptThread {
+    thread: ThreadBuilder,
     number: u64,
-    told: HashMap<String, Told>,
-    is_told: bool,
-    /// What is kept beside, until there is a message.
-    early: Vec<String>,
+    nodes: HashMap<String, ReadNode>,
 }
 
-impl Telling {
-    fn node(&mut self, name: &str, node: &Json, entry: &Entry<'_>, reading: &mut Reading<'_>) -> Result<()> {
+impl ChatGptThread {
+    fn node(
+        &mut self,
+        name: &str,
+        node: &Json,
+        entry: &NodeEntry<'_>,
+        reading: &mut Reading<'_>,
+    ) -> Result<()> {
         let follows = match &entry.parent {
-            Some(parent) => self.told.get(parent).map_or(Some(parent.clone()), |told| told.follows.clone()),
+            Some(parent) => {
+                self.nodes.get(parent).map_or(Some(parent.clone()), |read_node| read_node.follows.clone())
+            }
             None => None,
         };
-        let mut told = Told { follows: follows.clone(), above: entry.parent.clone(), calls: None };
-        let message = said(entry).map(|said| self.message(name, entry, said, &mut told)).transpose()?;
+        let mut read_node = ReadNode { follows: follows.clone(), above: entry.parent.clone(), calls: None };
+        let message = said(entry).map(|said| self.message(name, entry, said, &mut read_node)).transpose()?;
         match message.filter(|message| !message.blocks.is_empty()) {
             Some(message) => {
-                self.announce(reading)?;
-                told.follows = Some(name.to_owned());
-                reading.give(Piece::Message(Box::new(SourceMessage {
-                    conversation: self.conversation.id.clone(),
-                    id: name.to_owned(),
-                    parent: follows,
-                    message,
-                    keeps: Vec::new(),
-                    line: self.number,
-                    source: node.as_str().to_owned(),
-                })))?;
+                read_node.follows = Some(name.to_owned());
+                let message = self.thread.message(name, follows, message);
+                let source = node.as_str().to_owned();
+                self.thread.add(SourceMessage { line: self.number, source, ..message }, reading)?;
             }
-            None => self.aside(node.as_str().to_owned(), reading)?,
+            None => self.thread.aside(0, node.as_str(), reading)?,
         }
-        self.told.insert(name.to_owned(), told);
+        self.nodes.insert(name.to_owned(), read_node);
         Ok(())
     }
 
-    fn message(&self, name: &str, entry: &Entry<'_>, said: Said<'_>, told: &mut Told) -> Result<Message> {
+    fn message(
+        &self,
+        name: &str,
+        entry: &NodeEntry<'_>,
+        said: NodeMessage<'_>,
+        read_node: &mut ReadNode,
+    ) -> Result<Message> {
         let mut blocks = said.content.map(content::read).unwrap_or_default();
         let metadata = said.metadata.unwrap_or_default();
         let role = match said.author.role.as_deref() {
@@ -212,7 +215,7 @@ impl Telling {
             blocks = content::call(blocks, |input, extra| {
                 Block::ToolCall(ToolCall { id: name.to_owned(), name: tool.clone(), input, extra })
             })?;
-            told.calls = Some(tool);
+            read_node.calls = Some(tool);
         }
         if role == Role::Tool && !blocks.is_empty() {
             let call_id = self.caller(entry, said.author.name.as_deref()).unwrap_or_else(|| name.to_owned());
@@ -237,52 +240,31 @@ impl Telling {
         Ok(message)
     }
 
-    /// The nearest call above: of the same tool, or else of any.
-    fn caller(&self, entry: &Entry<'_>, tool: Option<&str>) -> Option<String> {
+    /// Returns the nearest call above, preferably of the same tool.
+    fn caller(&self, entry: &NodeEntry<'_>, tool: Option<&str>) -> Option<String> {
         let family = |name: &str| name.split('.').next().unwrap_or_default().to_owned();
         let mut any = None;
         let mut above = entry.parent.as_deref();
         for _ in 0..NEAR {
-            let Some((name, told)) = above.and_then(|name| self.told.get_key_value(name)) else { break };
-            if let Some(called) = &told.calls {
+            let Some((name, read_node)) = above.and_then(|name| self.nodes.get_key_value(name)) else {
+                break;
+            };
+            if let Some(called) = &read_node.calls {
                 if tool.is_none_or(|tool| family(tool) == family(called)) {
                     return Some(name.clone());
                 }
                 any.get_or_insert_with(|| name.clone());
             }
-            above = told.above.as_deref();
+            above = read_node.above.as_deref();
         }
         any
     }
 
-    fn announce(&mut self, reading: &mut Reading<'_>) -> Result<()> {
-        if self.is_told {
-            return Ok(());
-        }
-        self.is_told = true;
-        reading.give(Piece::Conversation(Box::new(self.conversation.clone())))?;
-        std::mem::take(&mut self.early).into_iter().try_for_each(|source| self.aside(source, reading))
-    }
-
-    fn aside(&mut self, source: String, reading: &mut Reading<'_>) -> Result<()> {
-        if !self.is_told {
-            self.early.push(source);
-            return Ok(());
-        }
-        let conversation = self.conversation.id.clone();
-        // Its place among the conversations is another one in the next export.
-        reading.give(Piece::Aside(Aside { conversation, line: 0, source }))
-    }
-
-    /// Tells where the program would go on.
+    /// Completes the conversation with its head.
     fn finish(mut self, current: Option<String>, reading: &mut Reading<'_>) -> Result<()> {
-        if !self.is_told {
-            return Ok(());
-        }
-        self.conversation.head =
-            current.and_then(|current| self.told.get(&current)).and_then(|told| told.follows.clone());
-        let id = self.conversation.id.clone();
-        reading.give(Piece::Conversation(Box::new(self.conversation)))?;
-        reading.give(Piece::Complete(id))
+        let head =
+            current.and_then(|current| self.nodes.remove(&current)).and_then(|read_node| read_node.follows);
+        self.thread.finish(head, reading)?;
+        self.thread.complete(reading)
     }
 }

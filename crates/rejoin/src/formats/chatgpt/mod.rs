@@ -15,7 +15,7 @@ mod content;
 mod conversation;
 
 use crate::error::Result;
-use crate::formats::items::{each_item, first_fields};
+use crate::formats::json_array::{each_item, first_fields};
 use crate::formats::{Detection, Format, Reading, Source};
 
 /// Exports of ChatGPT.
@@ -23,9 +23,9 @@ pub(super) const FORMAT: Format = Format {
     name: "chatgpt",
     program: "ChatGPT",
     places: &["~/Downloads"],
-    fidelity: "It is only read. Pictures and recordings are kept as the names that the export gives them, without their \
-               bytes. Nodes that say nothing, and what an export says about a conversation besides its title, its time \
-               and its model, are kept beside it.",
+    fidelity: "It is only read. Pictures and recordings are kept as the names that the export gives them, \
+               without their bytes. Nodes that say nothing, and what an export says about a conversation \
+               besides its title, its time and its model, are kept beside it.",
     expects: "`mapping` with messages that have `content`",
     detect,
     beside: Format::alone,
@@ -33,7 +33,7 @@ pub(super) const FORMAT: Format = Format {
     write: None,
 };
 
-/// Only these conversations have a mapping; one in a list may begin with other fields.
+/// Only this export has a mapping. In a list, other fields may come first.
 fn detect(source: &Source) -> Detection {
     let is_export = !source.is_directory() && first_fields(source.head()).contains(&"mapping");
     if is_export { Detection::Yes } else { Detection::No }

@@ -4,27 +4,27 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use crate::error::{Error, Result};
-use crate::formats::found::{Content, Found, is_text};
+use crate::formats::raw_object::{RawContent, RawObject, is_text};
 use crate::model::{Block, Json, Media, MediaKind, Other, Text, Thinking, ToolCall, ToolResult};
 
-/// The blocks of a `content`, which is a text or a list of objects.
-pub(super) fn read(content: Content<'_>) -> Result<Vec<Block>> {
+/// Returns the blocks of a `content`, which is a text or a list of objects.
+pub(super) fn read(content: RawContent<'_>) -> Result<Vec<Block>> {
     let blocks = match content {
-        Content::Text(text) => Some(vec![Block::text(text)]),
-        Content::List(items) => items.into_iter().map(item).collect(),
-        Content::Object(_) | Content::Other => None,
+        RawContent::Text(text) => Some(vec![Block::text(text)]),
+        RawContent::List(items) => items.into_iter().map(item).collect(),
+        RawContent::Object(_) | RawContent::Other => None,
     };
     blocks.ok_or_else(|| Error::invalid("its content is neither text nor a list of blocks"))
 }
 
-fn item(item: Content<'_>) -> Option<Block> {
+fn item(item: RawContent<'_>) -> Option<Block> {
     match item {
-        Content::Object(found) => Some(block(found)),
-        Content::Text(_) | Content::List(_) | Content::Other => None,
+        RawContent::Object(found) => Some(block(found)),
+        RawContent::Text(_) | RawContent::List(_) | RawContent::Other => None,
     }
 }
 
-fn block(mut found: Found<'_>) -> Block {
+fn block(mut found: RawObject<'_>) -> Block {
     let kind = found.text("type").unwrap_or_default();
     let known = match kind.as_str() {
         "text" => text(&mut found),
@@ -38,42 +38,42 @@ fn block(mut found: Found<'_>) -> Block {
     known.unwrap_or_else(|| Block::Other(Other { kind, fields: found.all() }))
 }
 
-fn text(found: &mut Found<'_>) -> Option<Block> {
+fn text(found: &mut RawObject<'_>) -> Option<Block> {
     Some(Block::Text(Text { text: found.text("text")?, extra: found.rest() }))
 }
 
-fn thinking(found: &mut Found<'_>) -> Option<Block> {
+fn thinking(found: &mut RawObject<'_>) -> Option<Block> {
     let text = found.text("thinking")?;
     let signature = found.text("signature").filter(|signature| !signature.is_empty());
     Some(Block::Thinking(Thinking { text, signature, extra: found.rest() }))
 }
 
-fn tool_use(found: &mut Found<'_>) -> Option<Block> {
+fn tool_use(found: &mut RawObject<'_>) -> Option<Block> {
     let (id, name) = (found.text("id")?, found.text("name")?);
     let input = found.raw("input").map(Json::from_raw).unwrap_or_default();
     Some(Block::ToolCall(ToolCall { id, name, input, extra: found.rest() }))
 }
 
-fn tool_result(found: &mut Found<'_>) -> Option<Block> {
+fn tool_result(found: &mut RawObject<'_>) -> Option<Block> {
     let call_id = found.text("tool_use_id")?;
     let output = found.raw("content").map(output).unwrap_or_default();
     let is_error = found.raw("is_error").is_some_and(|is_error| is_error.get() == "true");
     Some(Block::ToolResult(ToolResult { call_id, output, is_error, extra: found.rest() }))
 }
 
-/// What a tool answered: a list becomes blocks of ours, so that every provider can be sent it.
+/// The output of a tool: a list becomes Rejoin's blocks, so that it can be sent to any provider.
 fn output(content: &RawValue) -> Json {
     if is_text(content) {
         return Json::from_raw(content);
     }
-    let found: Option<Content<'_>> = serde_json::from_str(content.get()).ok();
+    let found: Option<RawContent<'_>> = serde_json::from_str(content.get()).ok();
     let blocks = found.and_then(|found| read(found).and_then(|blocks| Json::of(&blocks)).ok());
     blocks.unwrap_or_else(|| Json::from_raw(content))
 }
 
-/// A picture or a document whose bytes, or their address, stand in `source`.
-fn media(found: &mut Found<'_>, kind: MediaKind) -> Option<Block> {
-    let mut source: Found<'_> = serde_json::from_str(found.raw("source")?.get()).ok()?;
+/// An image or a document with its data or URL in `source`.
+fn media(found: &mut RawObject<'_>, kind: MediaKind) -> Option<Block> {
+    let mut source: RawObject<'_> = serde_json::from_str(found.raw("source")?.get()).ok()?;
     let (data, uri, mime_type) = match source.text("type")?.as_str() {
         "base64" => (Some(source.text("data")?), None, source.text("media_type")?),
         "url" => (None, Some(source.text("url")?), "application/octet-stream".to_owned()),
@@ -83,17 +83,17 @@ fn media(found: &mut Found<'_>, kind: MediaKind) -> Option<Block> {
     source.rest().is_empty().then_some(Block::Media(media))
 }
 
-/// Whose block it is. The API refuses fields that it does not know.
+/// Where a block comes from. The API rejects fields that it does not know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Whose {
-    /// The API's own, so that it goes back with every field it came with.
+pub(super) enum BlockOwner {
+    /// The API itself, so it is sent back with all of its fields.
     Own,
-    /// Another's, of which only what every API has is written.
+    /// Elsewhere, so only fields that every API has are written.
     Foreign,
 }
 
-/// A block as the API takes it; none for what it does not take.
-pub(super) fn write(block: &Block, whose: Whose) -> Option<Value> {
+/// Returns a block as the API accepts it; none if it does not.
+pub(super) fn write(block: &Block, whose: BlockOwner) -> Option<Value> {
     let (mut fields, extra) = match block {
         Block::Text(block) => (json!({"type": "text", "text": block.text}), &block.extra),
         Block::Thinking(block) => {
@@ -105,7 +105,8 @@ pub(super) fn write(block: &Block, whose: Whose) -> Option<Value> {
             (json!({"type": "tool_use", "id": block.id, "name": block.name, "input": input}), &block.extra)
         }
         Block::ToolResult(block) => {
-            let mut fields = json!({"type": "tool_result", "tool_use_id": block.call_id, "content": content(&block.output, whose)});
+            let content = content(&block.output, whose);
+            let mut fields = json!({"type": "tool_result", "tool_use_id": block.call_id, "content": content});
             if block.is_error {
                 fields["is_error"] = json!(true);
             }
@@ -119,7 +120,7 @@ pub(super) fn write(block: &Block, whose: Whose) -> Option<Value> {
         Block::Summary(block) => return Some(json!({"type": "text", "text": block.text})),
         Block::Other(block) => (json!({"type": block.kind}), &block.fields),
     };
-    if whose == Whose::Foreign {
+    if whose == BlockOwner::Foreign {
         return Some(fields);
     }
     let object: &mut Map<String, Value> = fields.as_object_mut()?;
@@ -129,8 +130,8 @@ pub(super) fn write(block: &Block, whose: Whose) -> Option<Value> {
     Some(fields)
 }
 
-/// What a tool answered, as the API takes it: a text or a list of blocks.
-fn content(output: &Json, whose: Whose) -> Value {
+/// The output of a tool as the API accepts it: a text or a list of blocks.
+fn content(output: &Json, whose: BlockOwner) -> Value {
     if let Ok(text) = output.to::<String>() {
         return Value::String(text);
     }

@@ -1,13 +1,13 @@
-//! Which message each call of a session is in, to find the one that asked for a sub-agent.
+//! An index of the calls of a session, to find the one that started a sub-agent.
 
 use std::collections::HashMap;
 
-/// The calls of a session, if it has runs of sub-agents at all; otherwise none are kept.
+/// The message of each call; none if the session has no sub-agents.
 #[derive(Debug, Default)]
-pub(super) struct Calls(Option<HashMap<String, (String, String)>>);
+pub(super) struct CallIndex(Option<HashMap<String, (String, String)>>);
 
-impl Calls {
-    /// Keeps calls from now on.
+impl CallIndex {
+    /// Starts recording calls.
     pub(super) fn keep(&mut self) {
         self.0.get_or_insert_default();
     }
@@ -18,7 +18,7 @@ impl Calls {
         }
     }
 
-    /// The conversation and the message of a call.
+    /// Returns the conversation and the message of a call.
     pub(super) fn caller(&self, call: &str) -> Option<(String, String)> {
         self.0.as_ref()?.get(call).cloned()
     }

@@ -1,19 +1,20 @@
-//! One line of a session, as far as a reader looks into it.
+//! One line of a session, as far as the reader needs it.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::formats::begun::Begun;
-use crate::formats::found::Content;
+use crate::formats::lines::SourceLine;
+use crate::formats::partial_object::PartialObject;
+use crate::formats::raw_object::RawContent;
 use crate::model::{Json, Time};
 
-/// The level of a system line that stands for instructions to the model; only Rejoin writes it.
+/// The level of a system line with instructions to the model; written only by Rejoin.
 pub(super) const INSTRUCTION: &str = "instruction";
 
-/// A line. What is not here is kept with the text of the line.
+/// A line. Other fields are kept in the text of the line.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(super) struct Line<'a> {
+pub(super) struct ClaudeLine<'a> {
     #[serde(rename = "type")]
     pub(super) kind: Option<String>,
     pub(super) subtype: Option<String>,
@@ -32,62 +33,66 @@ pub(super) struct Line<'a> {
     pub(super) is_api_error_message: Option<bool>,
     pub(super) compact_metadata: Option<CompactMetadata>,
     #[serde(borrow)]
-    pub(super) message: Option<Said<'a>>,
+    pub(super) message: Option<ApiMessage<'a>>,
     #[serde(borrow)]
     pub(super) content: Option<&'a RawValue>,
     #[serde(borrow)]
     pub(super) attachment: Option<&'a RawValue>,
-    /// What Rejoin writes beside the text of instructions that have more than one block.
+    /// The blocks of instructions with more than one block, written by Rejoin next to their text.
     #[serde(borrow)]
     pub(super) blocks: Option<&'a RawValue>,
     pub(super) leaf_uuid: Option<String>,
     pub(super) custom_title: Option<String>,
     pub(super) ai_title: Option<String>,
     pub(super) summary: Option<String>,
+    /// Set after parsing.
+    #[serde(skip)]
+    pub(super) at: SourceLine<'a>,
 }
 
-/// What the API sent or was sent.
+/// A message in the form of the API.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Said<'a> {
+pub(super) struct ApiMessage<'a> {
     pub(super) id: Option<String>,
     pub(super) model: Option<String>,
-    /// Taken by whoever makes blocks of it.
+    /// Taken when the blocks are made.
     #[serde(borrow)]
-    pub(super) content: Option<Content<'a>>,
+    pub(super) content: Option<RawContent<'a>>,
     pub(super) stop_reason: Option<String>,
     pub(super) usage: Option<Json>,
 }
 
-/// What a compaction did.
+/// The metadata of a compaction.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct CompactMetadata {
     pub(super) trigger: Option<String>,
     pub(super) pre_tokens: Option<u64>,
     pub(super) post_tokens: Option<u64>,
-    pub(super) preserved_segment: Option<Segment>,
+    pub(super) preserved_segment: Option<KeptSegment>,
     pub(super) preserved_messages: Option<Preserved>,
 }
 
-/// The ends of what stays visible.
+/// The first and the last message that stay visible.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(super) struct Segment {
+pub(super) struct KeptSegment {
     pub(super) head_uuid: String,
     pub(super) tail_uuid: String,
 }
 
-/// What stays visible.
+/// The messages that stay visible.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Preserved {
     pub(super) uuids: Vec<String>,
 }
 
-/// True for the beginning of a line that only a session has. What is said may come before the line's own name.
+/// True for the beginning of a line that only a session has. The message may come before the line's own
+/// fields.
 pub(super) fn begins(text: &str) -> bool {
-    let begun = Begun::of(text);
+    let begun = PartialObject::of(text);
     match begun.text("type") {
         Some("queue-operation") => begun.has(&["operation", "sessionId"]),
         Some("file-history-snapshot") => begun.has(&["messageId", "snapshot"]),
@@ -98,11 +103,11 @@ pub(super) fn begins(text: &str) -> bool {
     }
 }
 
-pub(super) fn parse(text: &str) -> serde_json::Result<Line<'_>> {
+pub(super) fn parse(text: &str) -> serde_json::Result<ClaudeLine<'_>> {
     serde_json::from_str(text)
 }
 
-impl Line<'_> {
+impl ClaudeLine<'_> {
     /// True when only a session has such a line.
     pub(super) fn is_of_a_session(&self) -> bool {
         let is_known = matches!(self.kind.as_deref(), Some("user" | "assistant" | "system" | "attachment"));
@@ -111,8 +116,8 @@ impl Line<'_> {
             && (self.message.is_some() || self.subtype.is_some() || self.attachment.is_some())
     }
 
-    /// True when somebody said something on it, or a compaction begins with it. Others are kept and are no messages:
-    /// what the program attaches to a prompt, and what it notes for itself.
+    /// True for a message or the start of a compaction. Other lines, such as attachments to a prompt and the
+    /// program's own notes, are kept without being messages.
     pub(super) fn says_something(&self) -> bool {
         match self.kind.as_deref() {
             Some("user" | "assistant") => true,
@@ -126,7 +131,7 @@ impl Line<'_> {
         self.is("system") && self.level.as_deref() == Some(INSTRUCTION)
     }
 
-    /// When, if the line says so in a way that can be read.
+    /// Returns the time, if it is valid.
     pub(super) fn time(&self) -> Option<Time> {
         serde_json::from_str(self.timestamp?.get()).ok()
     }

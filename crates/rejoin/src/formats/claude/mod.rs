@@ -1,4 +1,4 @@
-//! Claude Code: `projects/<place>/<session>.jsonl`, a line for each piece of a message, linked by `parentUuid`.
+//! Claude Code: `projects/<place>/<session>.jsonl`, a line per piece of a message, linked by `parentUuid`.
 //!
 //! ```text
 //!   file                                             tree
@@ -10,16 +10,17 @@
 //!   user        r2  ┘ result 2 ┘
 //! ```
 //!
-//! A reply is written as it arrives, one line for each block, with the results of its tools in between or below. It is
-//! one message here, and its results follow in a row, because a path through only one of them would lack the others.
+//! A reply is written as it arrives, one line per block, with the results of its tools in between or below.
+//! Here it is one message, and its results follow in a row, because a path through only one of them would
+//! lack the others.
 
 mod blocks;
 mod calls;
 mod line;
-mod place;
+mod paths;
 mod read;
 mod reply;
-mod strand;
+mod thread;
 mod write;
 
 use crate::formats::{Detection, Format, Source, qwen};
@@ -29,11 +30,12 @@ pub(super) const FORMAT: Format = Format {
     name: "claude",
     program: "Claude Code",
     places: &["~/.claude/projects", "$CLAUDE_CONFIG_DIR/projects"],
-    fidelity: "Thinking without a signature, thinking of another provider and its sealed items are not written, because \
-               they would be refused; sound, film and state become a line of text. A reply without a model gets one. \
-               Labels, pins and fields of other programs are not written. What the program attaches to prompts and notes \
-               for itself (modes, queues, costs, logged requests) and the envelope of a line (permissions, the structured \
-               form of a tool's result) are kept beside the messages when they are imported, and not written again.",
+    fidelity: "Thinking without a signature, thinking of another provider and its sealed items are not \
+               written, because they would be refused; sound, film and state become a line of text. A reply \
+               without a model gets one. Labels, pins and fields of other programs are not written. What the \
+               program attaches to prompts and notes for itself (modes, queues, costs, logged requests) and \
+               the envelope of a line (permissions, the structured form of a tool's result) are kept beside \
+               the messages when they are imported, and not written again.",
     expects: "lines whose `message` has `content`: a text or a list of blocks",
     detect,
     beside: Format::alone,
@@ -41,7 +43,7 @@ pub(super) const FORMAT: Format = Format {
     write: Some(write::write),
 };
 
-/// The fields that no other program writes together.
+/// Recognises the combination of fields that no other program writes.
 fn detect(source: &Source) -> Detection {
     if source.is_directory() {
         return Detection::No;
@@ -51,11 +53,11 @@ fn detect(source: &Source) -> Detection {
         source.first_lines().any(|line| line::parse(line).is_ok_and(|line| line.is_of_a_session()))
             || source.cut_line().is_some_and(line::begins)
     };
-    // Another program writes the same envelope around something else.
+    // Another program uses the same envelope with other contents.
     if qwen::is_session(source) {
         return Detection::No;
     }
-    // A run has a description beside it, which says nothing by itself.
+    // A run has a description file, which is not a source.
     if is_read_with_another && (read::is_description(source) || is_session()) {
         return Detection::Part;
     }

@@ -1,4 +1,4 @@
-//! Reads a session and the runs of sub-agents that belong to it.
+//! Reads a session and its sub-agent runs.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -6,24 +6,24 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use crate::error::Result;
-use crate::formats::claude::calls::Calls;
-use crate::formats::claude::line::Line;
-use crate::formats::claude::strand::Strand;
+use crate::formats::claude::calls::CallIndex;
+use crate::formats::claude::line::ClaudeLine;
+use crate::formats::claude::thread::ClaudeThread;
 use crate::formats::lines::Lines;
 use crate::formats::{Reading, Source, SourceConversation, SourceParent, folder};
 use crate::model::Time;
 
-/// A description of a run is a few fields; a larger file is something else.
+/// The maximum size of a run's description, which has only a few fields.
 const META_BYTES: u64 = 1 << 20;
 
-/// Where the runs of a session are, beside its file.
+/// The directory of a session's runs, next to its file.
 const RUNS: &str = "subagents";
 
-/// The beginning of a run's file name.
+/// The prefix of a run's file name.
 const RUN: &str = "agent-";
 
 pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
-    let mut session = Session::default();
+    let mut session = SessionFiles::default();
     let runs = runs_of(source)?;
     if !runs.is_empty() {
         session.calls.keep();
@@ -36,7 +36,7 @@ pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The file of the session that a run of a sub-agent belongs to, by the place of the run's file.
+/// Returns the session file of a sub-agent run, from the path of the run.
 pub(super) fn session_of(source: &Source) -> Option<PathBuf> {
     let directory = source.path().parent()?;
     let is_run = source.stem().starts_with(RUN) && directory.file_name()? == RUNS;
@@ -48,7 +48,7 @@ pub(super) fn is_description(source: &Source) -> bool {
     source.path().to_str().is_some_and(|path| path.ends_with(".meta.json"))
 }
 
-/// The files of the runs of a session. Symbolic links are left alone.
+/// Returns the files of a session's runs. Ignores symbolic links.
 fn runs_of(source: &Source) -> Result<Vec<PathBuf>> {
     let mut runs = folder::files(&source.path().with_extension("").join(RUNS))?;
     runs.retain(|path| {
@@ -58,86 +58,87 @@ fn runs_of(source: &Source) -> Result<Vec<PathBuf>> {
     Ok(runs)
 }
 
-/// What is known across the files of a session.
+/// State that is shared by the files of a session.
 #[derive(Default)]
-struct Session {
+struct SessionFiles {
     /// The conversation of the session itself.
     main: Option<String>,
-    calls: Calls,
+    calls: CallIndex,
 }
 
-/// Says who a run is; it stands beside the run's file.
+/// Describes a run; stored next to its file.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct Meta {
+struct RunDescription {
     agent_type: Option<String>,
     tool_use_id: Option<String>,
 }
 
-impl Session {
-    /// Reads one file: a conversation, and those of sub-agents whose lines stand in the same file.
+impl SessionFiles {
+    /// Reads one file: a conversation, and those of sub-agents that are in the same file.
     fn read_file(&mut self, path: &Path, stem: &str, reading: &mut Reading<'_>) -> Result<()> {
         let mut file =
-            InFile { stem, path, strands: Vec::new(), runs: HashMap::new(), places: HashMap::new() };
+            SessionFile { stem, path, threads: Vec::new(), runs: HashMap::new(), places: HashMap::new() };
         let mut lines = Lines::open(path, reading)?;
         while lines.advance(reading)? {
-            match lines.parse() {
-                Ok(mut line) => file.line(self, &mut line, lines.number(), lines.text(), reading)?,
+            match lines.parse::<ClaudeLine<'_>>() {
+                Ok(mut line) => {
+                    line.at = lines.current();
+                    file.line(self, &mut line, reading)?;
+                }
                 Err(why) => reading.skip(path, lines.number(), why)?,
             }
         }
-        for strand in file.strands {
-            strand.finish(&mut self.calls, reading)?;
+        for thread in file.threads {
+            thread.finish(&mut self.calls, reading)?;
         }
         Ok(())
     }
 }
 
-/// What is known while one file is read.
-struct InFile<'a> {
+/// State while one file is read.
+struct SessionFile<'a> {
     stem: &'a str,
     path: &'a Path,
-    /// The file's own conversation first, then those whose lines stand in between.
-    strands: Vec<Strand>,
-    /// Where each of the others is, by its id.
+    /// The file's own conversation first, then those of sub-agents in the same file.
+    threads: Vec<ClaudeThread>,
+    /// The indexes of the others, by id.
     runs: HashMap<String, usize>,
-    /// Which of those a line belongs to, when it is not the first.
+    /// The indexes of lines that do not belong to the first.
     places: HashMap<String, usize>,
 }
 
-impl InFile<'_> {
+impl SessionFile<'_> {
     fn line(
         &mut self,
-        session: &mut Session,
-        line: &mut Line<'_>,
-        number: u64,
-        text: &str,
+        session: &mut SessionFiles,
+        line: &mut ClaudeLine<'_>,
         reading: &mut Reading<'_>,
     ) -> Result<()> {
         let place = self.place(session, line)?;
         let Some(uuid) = line.uuid.take().filter(|_| !is_mark(line)) else {
-            return self.strands[place].mark(line, number, text, reading);
+            return self.threads[place].mark(line, reading);
         };
         if place > 0 {
             self.places.insert(uuid.clone(), place);
         }
-        let strand = &mut self.strands[place];
-        if let Err(error) = strand.line(uuid.clone(), line, number, text, &mut session.calls, reading) {
-            // What the reader could not take is told; what the taker refused ends the reading.
+        let thread = &mut self.threads[place];
+        if let Err(error) = thread.line(uuid.clone(), line, &mut session.calls, reading) {
+            // What the reader rejects is reported; an error of the receiver ends the pass.
             if error.kind() != crate::ErrorKind::Invalid {
                 return Err(error);
             }
-            strand.pass_over(uuid, line.parent_uuid.as_deref());
-            reading.skip(self.path, number, error)?;
+            thread.pass_over(uuid, line.parent_uuid.as_deref());
+            reading.skip(self.path, line.at.number, error)?;
         }
-        strand.check(&mut session.calls, reading)
+        thread.check(&mut session.calls, reading)
     }
 
-    /// The strand of a line. A line of a sub-agent within another file has one of its own.
-    fn place(&mut self, session: &mut Session, line: &Line<'_>) -> Result<usize> {
-        if self.strands.is_empty() {
+    /// Returns the thread of a line. Lines of a sub-agent in another file have a thread of their own.
+    fn place(&mut self, session: &mut SessionFiles, line: &ClaudeLine<'_>) -> Result<usize> {
+        if self.threads.is_empty() {
             let own = self.begin(session, line)?;
-            self.strands.push(own);
+            self.threads.push(own);
         }
         if line.is_sidechain != Some(true) || self.stem.starts_with(RUN) {
             return Ok(0);
@@ -147,35 +148,35 @@ impl InFile<'_> {
             return Ok(*place);
         }
         let run = line.agent_id.clone().or_else(|| line.uuid.clone()).unwrap_or_default();
-        let id = format!("{}/{RUN}{run}", self.strands[0].id());
+        let id = format!("{}/{RUN}{run}", self.threads[0].id());
         if let Some(place) = self.runs.get(&id) {
             return Ok(*place);
         }
         let parent = SourceParent {
-            conversation: self.strands[0].id().to_owned(),
-            message: self.strands[0].last().map(str::to_owned),
+            conversation: self.threads[0].id().to_owned(),
+            message: self.threads[0].last().map(str::to_owned),
             name: "sidechain".to_owned(),
             run,
         };
-        self.runs.insert(id.clone(), self.strands.len());
-        self.strands.push(Strand::new(SourceConversation {
+        self.runs.insert(id.clone(), self.threads.len());
+        self.threads.push(ClaudeThread::new(SourceConversation {
             parent: Some(parent),
             ..SourceConversation::new(id, Time::default())
         }));
-        Ok(self.strands.len() - 1)
+        Ok(self.threads.len() - 1)
     }
 
-    /// The conversation that the file is, from its name and its place, and the name in its first line.
-    fn begin(&self, session: &mut Session, line: &Line<'_>) -> Result<Strand> {
+    /// Starts the file's own conversation, named after the path and the first line.
+    fn begin(&self, session: &mut SessionFiles, line: &ClaudeLine<'_>) -> Result<ClaudeThread> {
         let directory = self.path.parent().filter(|above| above.file_name().is_some_and(|name| name == RUNS));
-        // Elsewhere a session may have been given any name, and says that it is none of a sub-agent.
+        // Elsewhere, a session may have any name, and its lines say that it is not a sub-agent's.
         let is_run = directory.is_some() || line.is_sidechain != Some(false);
         let Some(run) = self.stem.strip_prefix(RUN).filter(|_| is_run) else {
             let is_uuid = uuid::Uuid::try_parse(self.stem).is_ok();
             let named = line.session_id.clone().filter(|_| !is_uuid);
             let id = named.unwrap_or_else(|| self.stem.to_owned());
             session.main = Some(id.clone());
-            return Ok(Strand::new(SourceConversation::new(id, Time::default())));
+            return Ok(ClaudeThread::new(SourceConversation::new(id, Time::default())));
         };
         let place = || Some(directory?.parent()?.file_name()?.to_str()?.to_owned());
         let main =
@@ -191,20 +192,20 @@ impl InFile<'_> {
             run: run.to_owned(),
         };
         let id = format!("{main}/{RUN}{run}");
-        Ok(Strand::new(SourceConversation {
+        Ok(ClaudeThread::new(SourceConversation {
             parent: Some(parent),
             ..SourceConversation::new(id, Time::default())
         }))
     }
 
-    fn meta(&self) -> Result<Meta> {
+    fn meta(&self) -> Result<RunDescription> {
         let text = folder::small_text(&self.path.with_extension("meta.json"), META_BYTES)?;
         Ok(text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default())
     }
 }
 
-/// True for a line that says something about the conversation, and may have an id all the same.
-fn is_mark(line: &Line<'_>) -> bool {
+/// True for a line about the conversation, even if it has an id.
+fn is_mark(line: &ClaudeLine<'_>) -> bool {
     const MARKS: [&str; 5] = ["custom-title", "ai-title", "summary", "last-prompt", "queue-operation"];
     MARKS.iter().any(|mark| line.is(mark))
 }

@@ -1,46 +1,46 @@
-//! A reply while its lines arrive: its blocks, and the results of its tools.
+//! A reply while its lines arrive: its blocks and the results of its tools.
 
 use std::collections::HashSet;
 
 use crate::error::Result;
+use crate::formats::byte_budget::ByteBudget;
 use crate::formats::claude::blocks;
-use crate::formats::claude::line::Said;
-use crate::formats::held::Held;
+use crate::formats::claude::line::ApiMessage;
 use crate::formats::{ReadLimits, SourceMessage};
 use crate::model::{Block, Json, Message, Role, Usage};
 
-/// The API that Claude Code talks to, as replies name it.
+/// The API of Claude Code, as recorded in replies.
 const API: &str = "anthropic";
 
-/// A reply of which more lines may come.
+/// A reply that may continue.
 #[derive(Debug)]
-pub(super) struct Reply {
+pub(super) struct ClaudeReply {
     /// The reply, under the id of its first line.
     message: SourceMessage,
-    /// What the API calls it; lines that share it are one reply.
+    /// The API's id of the reply, shared by all of its lines.
     response: Option<String>,
-    /// The lines that it is made of.
+    /// The ids of its lines.
     uuids: Vec<String>,
-    /// Results of its tools, with the line that each follows in the file.
+    /// Results of its tools, each with the line that it follows in the file.
     results: Vec<SourceMessage>,
-    /// Its lines and those of its results, to know what follows it.
+    /// The ids of its lines and of its results, to recognise what follows it.
     known: HashSet<String>,
-    held: Held,
-    held_results: Held,
+    held: ByteBudget,
+    held_results: ByteBudget,
 }
 
-/// A reply that is complete: messages in a row, and what its lines are called from now on.
-pub(super) struct Complete {
+/// A complete reply: messages in order, and the ids of the lines that they were made of.
+pub(super) struct CompleteReply {
     pub(super) reply: SourceMessage,
     pub(super) uuids: Vec<String>,
     pub(super) results: Vec<SourceMessage>,
-    /// The results that follow each other; whatever follows one of them follows the last.
+    /// The results that form a chain. Children of any of them follow the last.
     pub(super) row: Vec<String>,
 }
 
-impl Reply {
-    /// Begins a reply with its first line.
-    pub(super) fn begin(mut message: SourceMessage, said: &mut Said<'_>) -> Result<Self> {
+impl ClaudeReply {
+    /// Starts a reply with its first line.
+    pub(super) fn begin(mut message: SourceMessage, said: &mut ApiMessage<'_>) -> Result<Self> {
         message.message.extra.set("api", Json::of(&API)?);
         if let Some(model) = &said.model {
             message.message.extra.set("model", Json::of(model)?);
@@ -54,58 +54,57 @@ impl Reply {
             message,
             response: said.id.clone(),
             results: Vec::new(),
-            held: Held::of("a reply"),
-            held_results: Held::of("the results of a reply"),
+            held: ByteBudget::of("a reply"),
+            held_results: ByteBudget::of("the results of a reply"),
         };
         reply.held.add(&reply.message.source);
         reply.take(said)?;
         Ok(reply)
     }
 
-    /// True when a line with this response and parent goes on with it.
-    pub(super) fn goes_on(&self, said: &Said<'_>, parent: Option<&str>) -> bool {
-        said.id.is_some() && said.id == self.response && parent.is_some_and(|parent| self.has(parent))
+    /// True when a line with this response and parent continues it.
+    pub(super) fn is_continued_by(&self, said: &ApiMessage<'_>, parent: Option<&str>) -> bool {
+        said.id.is_some() && said.id == self.response && parent.is_some_and(|parent| self.contains(parent))
     }
 
-    /// True when a line is one of its own, or a result of its tools.
-    pub(super) fn has(&self, uuid: &str) -> bool {
+    /// True when a line is part of it or a result of its tools.
+    pub(super) fn contains(&self, uuid: &str) -> bool {
         self.known.contains(uuid)
     }
 
-    /// Learns of a line that follows one of its own and is no message.
-    pub(super) fn reach(&mut self, uuid: &str) {
+    /// Adds a line that follows it and is not a message.
+    pub(super) fn add_skipped(&mut self, uuid: &str) {
         self.known.insert(uuid.to_owned());
     }
 
     /// Adds another line.
-    pub(super) fn go_on(&mut self, uuid: String, text: &str, said: &mut Said<'_>) -> Result<()> {
+    pub(super) fn append_line(&mut self, uuid: String, text: &str, said: &mut ApiMessage<'_>) -> Result<()> {
         self.held.add(text);
         self.known.insert(uuid.clone());
         self.uuids.push(uuid);
-        self.message.source.push('\n');
-        self.message.source.push_str(text);
+        self.message.append_source(text);
         self.take(said)
     }
 
     /// Adds the result of one of its tools.
-    pub(super) fn answer(&mut self, result: SourceMessage) {
+    pub(super) fn add_result(&mut self, result: SourceMessage) {
         self.held_results.add(&result.source);
         self.known.insert(result.id.clone());
         self.results.push(result);
     }
 
-    /// An error when it is larger than it may be.
+    /// Fails when it is larger than one line may be.
     pub(super) fn check(&self, limits: ReadLimits) -> Result<()> {
         self.held.check(limits)
     }
 
-    /// True when its results should not be held any longer.
+    /// True when its results exceed the limit and should be passed on.
     pub(super) const fn is_full(&self, limits: ReadLimits) -> bool {
         self.held_results.is_over(limits)
     }
 
-    /// Every line repeats usage and finish; those of the last one are complete.
-    fn take(&mut self, said: &mut Said<'_>) -> Result<()> {
+    /// Every line repeats usage and finish reason; those of the last line are final.
+    fn take(&mut self, said: &mut ApiMessage<'_>) -> Result<()> {
         if let Some(content) = said.content.take() {
             self.message.message.blocks.extend(blocks::read(content)?);
         }
@@ -118,8 +117,8 @@ impl Reply {
         Ok(())
     }
 
-    /// Puts the results in a row. One that answers nothing new is another branch and stays where it was.
-    pub(super) fn complete(self) -> Complete {
+    /// Chains the results. A result that answers no new call is another branch and keeps its parent.
+    pub(super) fn complete(self) -> CompleteReply {
         let mut row: Vec<String> = Vec::new();
         let mut answered = HashSet::new();
         let results = self
@@ -127,7 +126,7 @@ impl Reply {
             .into_iter()
             .map(|mut result| {
                 let calls = calls_of(&result.message);
-                // Every call is taken note of, whichever of them is new.
+                // All calls are recorded, not only those up to the first new one.
                 if calls.into_iter().filter(|call| answered.insert(call.clone())).count() > 0 {
                     result.parent = Some(row.last().unwrap_or(&self.message.id).clone());
                     row.push(result.id.clone());
@@ -135,7 +134,7 @@ impl Reply {
                 result
             })
             .collect();
-        Complete { reply: self.message, uuids: self.uuids, results, row }
+        CompleteReply { reply: self.message, uuids: self.uuids, results, row }
     }
 }
 
@@ -153,7 +152,7 @@ fn calls_of(message: &Message) -> Vec<String> {
     calls.collect()
 }
 
-/// The role of a line that the user's side wrote: results are a tool's.
+/// Returns the role of a line from the user's side: tool if it has results.
 pub(super) fn role_of(blocks: &[Block]) -> Role {
     let is_result = |block: &Block| matches!(block, Block::ToolResult(_));
     if blocks.iter().any(is_result) { Role::Tool } else { Role::User }

@@ -1,7 +1,7 @@
-//! Writes sessions so that Claude Code resumes them.
+//! Writes sessions that Claude Code can resume.
 //!
-//! What it needs was found by trying: an id and a model on every reply, a list as the content of a reply, a time on
-//! every line, parents before children, and at the end the mark that selects the leaf.
+//! Its requirements were found by experiment: an id and a model on every reply, a list as the content of a
+//! reply, a time on every line, parents before children, and a marker at the end that selects the leaf.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,14 +9,14 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::error::Result;
-use crate::formats::claude::blocks::{self, Whose};
+use crate::formats::claude::blocks::{self, BlockOwner};
 use crate::formats::claude::line::INSTRUCTION;
-use crate::formats::claude::{FORMAT, place};
-use crate::formats::named::uuid_of;
+use crate::formats::claude::{FORMAT, paths};
+use crate::formats::derived_uuid::uuid_of;
 use crate::formats::{INJECTED, SourceConversation, SourceMessage, Tree, Written};
 use crate::model::{Block, Fields, Message, Role, Summary, Time, preview};
 
-/// The model of a reply that no model is known of; the program waits for ever for a reply without one.
+/// The model of replies whose model is unknown; the program hangs on a reply without one.
 const NO_MODEL: &str = "<synthetic>";
 
 /// The API whose thinking and items the program can send back.
@@ -25,10 +25,10 @@ const API: &str = "anthropic";
 pub(super) fn write(tree: &Tree) -> Result<Vec<Written>> {
     let main = tree.main()?;
     let session = uuid_of(&main.id).to_string();
-    let directory = place::directory(main.header.project.as_deref().unwrap_or("/"));
+    let directory = paths::directory(main.header.project.as_deref().unwrap_or("/"));
     let mut files = Vec::new();
     for conversation in &tree.conversations {
-        let mut file = File::new(tree, conversation, &session);
+        let mut file = SessionWriter::new(tree, conversation, &session);
         file.write_messages();
         let Some(parent) = conversation.parent.as_ref().filter(|_| conversation.id != main.id) else {
             file.write_marks();
@@ -36,7 +36,7 @@ pub(super) fn write(tree: &Tree) -> Result<Vec<Written>> {
             continue;
         };
         let runs = directory.join(&session).join("subagents");
-        let name = format!("agent-{}", place::run_name(&parent.run));
+        let name = format!("agent-{}", paths::run_name(&parent.run));
         let asked = parent.message.as_ref().and_then(|message| call_in(tree, &parent.conversation, message));
         let meta = json!({"agentType": parent.name, "toolUseId": asked, "spawnDepth": 1});
         files.push(Written { path: runs.join(format!("{name}.jsonl")), bytes: file.bytes });
@@ -48,7 +48,7 @@ pub(super) fn write(tree: &Tree) -> Result<Vec<Written>> {
     Ok(files)
 }
 
-/// The call of a message that asked for a sub-agent.
+/// Returns the call of a message that started a sub-agent.
 fn call_in<'a>(tree: &'a Tree, conversation: &str, message: &str) -> Option<&'a str> {
     let asking =
         tree.messages.iter().find(|found| found.conversation == conversation && found.id == message)?;
@@ -59,18 +59,18 @@ fn call_in<'a>(tree: &'a Tree, conversation: &str, message: &str) -> Option<&'a 
 }
 
 /// One file while it is written.
-struct File<'a> {
+struct SessionWriter<'a> {
     tree: &'a Tree,
     conversation: &'a SourceConversation,
     session: &'a str,
-    /// The lines that each message became, in order.
+    /// The lines of each message, in order.
     lines: HashMap<&'a str, Vec<String>>,
-    /// Replies that were written, by the name of their response.
+    /// Replies that were written, by response id.
     responses: HashSet<String>,
     bytes: Vec<u8>,
 }
 
-impl<'a> File<'a> {
+impl<'a> SessionWriter<'a> {
     fn new(tree: &'a Tree, conversation: &'a SourceConversation, session: &'a str) -> Self {
         let (lines, responses) = (HashMap::new(), HashSet::new());
         Self { tree, conversation, session, lines, responses, bytes: Vec::new() }
@@ -89,7 +89,7 @@ impl<'a> File<'a> {
         }
     }
 
-    /// The title, and the mark that selects the leaf.
+    /// Writes the title and the marker that selects the leaf.
     fn write_marks(&mut self) {
         if let Some(title) =
             self.conversation.header.title.as_deref().filter(|title| !title.trim().is_empty())
@@ -113,7 +113,7 @@ impl<'a> File<'a> {
     fn write_user(&mut self, found: &SourceMessage, parent: Option<String>) -> Vec<String> {
         let origin = self.conversation.header.origin.as_ref();
         let is_own = origin.is_some_and(|origin| origin.format == FORMAT.name);
-        let whose = if is_own { Whose::Own } else { Whose::Foreign };
+        let whose = if is_own { BlockOwner::Own } else { BlockOwner::Foreign };
         let content = match found.message.blocks.as_slice() {
             [Block::Text(text)] if text.extra.is_empty() || !is_own => Value::String(text.text.clone()),
             blocks => blocks.iter().filter_map(|block| blocks::write(block, whose)).collect(),
@@ -126,7 +126,7 @@ impl<'a> File<'a> {
         vec![self.put_line(&line)]
     }
 
-    /// A line for each block, under one response.
+    /// Writes a line per block, with the same response id.
     fn write_reply(&mut self, found: &SourceMessage, parent: Option<String>) -> Vec<String> {
         let message = &found.message;
         let word = |name| message.extra.field(name).and_then(|value| value.to::<String>().ok());
@@ -140,7 +140,9 @@ impl<'a> File<'a> {
             .blocks
             .iter()
             .filter(|block| is_own || !matches!(block, Block::Thinking(_) | Block::Other(_)))
-            .filter_map(|block| blocks::write(block, if is_own { Whose::Own } else { Whose::Foreign }))
+            .filter_map(|block| {
+                blocks::write(block, if is_own { BlockOwner::Own } else { BlockOwner::Foreign })
+            })
             .map(|block| json!([block]))
             .collect();
         if contents.is_empty() {
@@ -163,7 +165,7 @@ impl<'a> File<'a> {
         written
     }
 
-    /// Lines of the program's own go back as they came; instructions are marked as such, and not sent.
+    /// Writes the program's own lines unchanged. Instructions are marked and not sent to the model.
     fn write_system(&mut self, found: &SourceMessage, parent: Option<String>) -> Vec<String> {
         let own = found.message.blocks.iter().find_map(|block| match block {
             Block::Other(other) => Some(other),
@@ -175,7 +177,8 @@ impl<'a> File<'a> {
             line["content"] = json!(found.message.text());
             line["level"] = json!(INSTRUCTION);
             if !matches!(found.message.blocks.as_slice(), [Block::Text(_)]) {
-                let blocks = found.message.blocks.iter().filter_map(|block| blocks::write(block, Whose::Own));
+                let blocks =
+                    found.message.blocks.iter().filter_map(|block| blocks::write(block, BlockOwner::Own));
                 line["blocks"] = blocks.collect();
             }
             if found.message.extra.field(INJECTED).is_some() {
@@ -193,7 +196,7 @@ impl<'a> File<'a> {
         vec![self.put_line(&line)]
     }
 
-    /// The mark of a compaction and its summary. What the compaction keeps is named by its lines.
+    /// Writes the boundary of a compaction and its summary, which names the lines that it keeps.
     fn write_summary(
         &mut self,
         found: &SourceMessage,
@@ -234,7 +237,7 @@ impl<'a> File<'a> {
         vec![self.put_line(&line)]
     }
 
-    /// A line without what is said on it.
+    /// Returns a line without its message.
     fn line(&self, kind: &str, found: &SourceMessage, id: &str, parent: Option<String>) -> Value {
         let time: Time = found.message.created_at.unwrap_or(self.conversation.created_at);
         let run = self.conversation.parent.as_ref().map(|parent| parent.run.as_str());
@@ -257,7 +260,7 @@ impl<'a> File<'a> {
         line
     }
 
-    /// The name of a line. What is called the same in two conversations is not the same.
+    /// Returns the id of a line, unique across conversations.
     fn uuid(&self, id: &str) -> Uuid {
         Uuid::try_parse(id).unwrap_or_else(|_| uuid_of(&format!("{}/{id}", self.conversation.id)))
     }
@@ -272,7 +275,7 @@ impl<'a> File<'a> {
         self.bytes.push(b'\n');
     }
 
-    /// The line that whatever follows a message follows.
+    /// Returns the line that a child of a message follows.
     fn last_line(&self, message: &str) -> Option<String> {
         self.lines.get(message)?.last().cloned()
     }

@@ -1,27 +1,27 @@
-//! What a message says, as sections of blocks: a result of a tool stands between what came before and after it.
+//! The content of a message, split into sections, because results of tools stand between its texts.
 
 use serde_json::value::RawValue;
 
-use crate::formats::found::{Found, is_text};
+use crate::formats::raw_object::{RawObject, is_text};
 use crate::model::{
     Block, Fields, Json, Media, MediaKind, Other, Role, Text, Thinking, ToolCall, ToolResult,
 };
 
-/// Blocks that one role says in a row.
+/// Consecutive blocks with one role.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Section {
     pub(super) role: Role,
     pub(super) blocks: Vec<Block>,
 }
 
-/// A call whose result has not come yet.
-struct Open {
+/// A call without a result so far.
+struct OpenCall {
     id: String,
     name: String,
 }
 
-/// The sections of a message; none when it says nothing.
-pub(super) fn read(id: &str, found: &mut Found<'_>) -> Vec<Section> {
+/// Returns the sections of a message; none if it is empty.
+pub(super) fn read(id: &str, found: &mut RawObject<'_>) -> Vec<Section> {
     let role = match found.text("sender").as_deref() {
         Some("human") => Role::User,
         Some("assistant") => Role::Assistant,
@@ -31,7 +31,7 @@ pub(super) fn read(id: &str, found: &mut Found<'_>) -> Vec<Section> {
     for mut block in list(found.raw("content")) {
         sections.block(&mut block);
     }
-    // Older exports have the text alone.
+    // Older exports have only the text.
     let whole = found.text("text").filter(|text| !text.trim().is_empty());
     if let (true, Some(text)) = (sections.done.is_empty(), whole) {
         sections.say(role, Block::text(text));
@@ -45,7 +45,7 @@ pub(super) fn read(id: &str, found: &mut Found<'_>) -> Vec<Section> {
     sections.done
 }
 
-fn list<'a>(raw: Option<&'a RawValue>) -> Vec<Found<'a>> {
+fn list<'a>(raw: Option<&'a RawValue>) -> Vec<RawObject<'a>> {
     let items: Vec<&RawValue> = raw.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
     items.into_iter().filter_map(|item| serde_json::from_str(item.get()).ok()).collect()
 }
@@ -53,7 +53,7 @@ fn list<'a>(raw: Option<&'a RawValue>) -> Vec<Found<'a>> {
 struct Sections<'a> {
     id: &'a str,
     role: Role,
-    open: Vec<Open>,
+    open: Vec<OpenCall>,
     calls: usize,
     done: Vec<Section>,
 }
@@ -66,7 +66,7 @@ impl Sections<'_> {
         }
     }
 
-    fn block(&mut self, found: &mut Found<'_>) {
+    fn block(&mut self, found: &mut RawObject<'_>) {
         let kind = found.text("type").unwrap_or_default();
         match kind.as_str() {
             "tool_use" => {
@@ -101,17 +101,17 @@ impl Sections<'_> {
         }
     }
 
-    fn call(&mut self, found: &mut Found<'_>) -> Block {
+    fn call(&mut self, found: &mut RawObject<'_>) -> Block {
         self.calls += 1;
         let id = found.text("id").unwrap_or_else(|| format!("{}/call/{}", self.id, self.calls));
         let name = found.text("name").unwrap_or_default();
-        self.open.push(Open { id: id.clone(), name: name.clone() });
+        self.open.push(OpenCall { id: id.clone(), name: name.clone() });
         let input = found.raw("input").map(Json::from_raw).unwrap_or_default();
         Block::ToolCall(ToolCall { id, name, input, extra: found.rest() })
     }
 
-    /// A result that names no call answers the newest open one of its name, or else the newest.
-    fn result(&mut self, found: &mut Found<'_>) -> Block {
+    /// A result without a call id answers the newest open call with its name, or else the newest open call.
+    fn result(&mut self, found: &mut RawObject<'_>) -> Block {
         let name = found.text("name").unwrap_or_default();
         let named = found.text("tool_use_id");
         let place =
@@ -125,7 +125,7 @@ impl Sections<'_> {
     }
 }
 
-/// A list of texts becomes blocks of ours; anything else is kept as it is.
+/// A list of texts becomes Rejoin's blocks; anything else is kept unchanged.
 fn output(raw: &RawValue) -> Json {
     if is_text(raw) {
         return Json::from_raw(raw);
@@ -134,7 +134,7 @@ fn output(raw: &RawValue) -> Json {
     let blocks: Option<Vec<Block>> = items
         .into_iter()
         .map(|item| {
-            let mut found: Found<'_> = serde_json::from_str(item.get()).ok()?;
+            let mut found: RawObject<'_> = serde_json::from_str(item.get()).ok()?;
             let kind = found.text("type")?;
             let text = if kind == "text" { found.text("text") } else { None };
             Some(match text {
@@ -146,16 +146,16 @@ fn output(raw: &RawValue) -> Json {
     blocks.and_then(|blocks| Json::of(&blocks).ok()).unwrap_or_else(|| Json::from_raw(raw))
 }
 
-/// An attachment: the text that was extracted from it, with its name beside it.
-fn attached(mut found: Found<'_>) -> Block {
+/// An attachment: its extracted text, with its name in a field.
+fn attached(mut found: RawObject<'_>) -> Block {
     match found.text("extracted_content").filter(|text| !text.is_empty()) {
         Some(text) => Block::Text(Text { text, extra: found.rest() }),
         None => named(&found),
     }
 }
 
-/// A file of which only the name is there.
-fn named(found: &Found<'_>) -> Block {
+/// A file of which only the name is known.
+fn named(found: &RawObject<'_>) -> Block {
     let extra = found.all();
     let field = |name: &str| extra.field(name).and_then(|value| value.to::<String>().ok());
     let mime_type = field("file_type").filter(|kind| kind.contains('/'));

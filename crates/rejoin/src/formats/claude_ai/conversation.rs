@@ -7,16 +7,17 @@ use serde_json::value::RawValue;
 
 use crate::error::Result;
 use crate::formats::claude_ai::content::{self, Section};
-use crate::formats::found::Found;
-use crate::formats::order::{Node, parents_first};
-use crate::formats::{Aside, Piece, Reading, SourceConversation, SourceMessage};
+use crate::formats::raw_object::RawObject;
+use crate::formats::thread_builder::ThreadBuilder;
+use crate::formats::topological_order::{TreeNode, parents_first};
+use crate::formats::{Reading, SourceConversation, SourceMessage};
 use crate::model::{Json, Message, Time};
 
-/// The parent of a first message, where parents are named.
+/// The parent id of a first message.
 const NOBODY: &str = "00000000-0000-4000-8000-000000000000";
 
 /// A message of the export.
-struct Entry<'a> {
+struct ExportMessage<'a> {
     raw: &'a RawValue,
     id: String,
     parent: Option<String>,
@@ -24,9 +25,9 @@ struct Entry<'a> {
     sections: Vec<Section>,
 }
 
-/// Reads a conversation and hands it over whole.
+/// Reads a complete conversation.
 pub(super) fn read(path: &Path, text: &str, number: u64, reading: &mut Reading<'_>) -> Result<()> {
-    let Ok(mut found) = serde_json::from_str::<Found<'_>>(text) else {
+    let Ok(mut found) = serde_json::from_str::<RawObject<'_>>(text) else {
         return reading.skip(path, number, "it is not a conversation");
     };
     let messages =
@@ -34,7 +35,7 @@ pub(super) fn read(path: &Path, text: &str, number: u64, reading: &mut Reading<'
     let (Some(messages), Some(id)) = (messages, found.text("uuid")) else {
         return reading.skip(path, number, "it has no id, or no messages");
     };
-    let mut entries: Vec<Entry<'_>> = Vec::new();
+    let mut entries: Vec<ExportMessage<'_>> = Vec::new();
     for (place, raw) in messages.into_iter().enumerate() {
         let above = entries.last().map(|above| above.id.clone());
         match entry(raw, above) {
@@ -57,24 +58,21 @@ pub(super) fn read(path: &Path, text: &str, number: u64, reading: &mut Reading<'
 }
 
 fn tell(
-    mut conversation: SourceConversation,
+    conversation: SourceConversation,
     about: &str,
-    entries: &[Entry<'_>],
+    entries: &[ExportMessage<'_>],
     newest: Option<String>,
     number: u64,
     reading: &mut Reading<'_>,
 ) -> Result<()> {
-    let id = conversation.id.clone();
-    // Its place among the conversations is another one in the next export.
-    let aside =
-        |source: &str| Piece::Aside(Aside { conversation: id.clone(), line: 0, source: source.to_owned() });
-    reading.give(Piece::Conversation(Box::new(conversation.clone())))?;
-    reading.give(aside(about))?;
-    let nodes: Vec<Node<'_>> = entries
+    let mut thread = ThreadBuilder::announced(conversation, reading)?;
+    // Asides have no line number: the position of a conversation changes from export to export.
+    thread.aside(0, about, reading)?;
+    let nodes: Vec<TreeNode<'_>> = entries
         .iter()
-        .map(|entry| Node { id: &entry.id, parent: entry.parent.as_deref(), rank: 0 })
+        .map(|entry| TreeNode { id: &entry.id, parent: entry.parent.as_deref(), rank: 0 })
         .collect();
-    // What a message's children follow: its last section, or what is above it when it says nothing.
+    // The message that a message's children follow: its last section, or its parent if it is empty.
     let mut follows: HashMap<&str, Option<String>> = HashMap::new();
     for place in parents_first(&nodes) {
         let entry = &entries[place];
@@ -82,38 +80,31 @@ fn tell(
         let mut parent =
             above.and_then(|above| follows.get(above).cloned().unwrap_or(Some(above.to_owned())));
         if entry.sections.is_empty() {
-            reading.give(aside(entry.raw.get()))?;
+            thread.aside(0, entry.raw.get(), reading)?;
         }
         for (count, section) in entry.sections.iter().enumerate() {
             let name = if count == 0 { entry.id.clone() } else { format!("{}/{count}", entry.id) };
             let mut message = Message::new(section.role, section.blocks.clone());
             message.created_at = entry.created;
-            // The text of the export stands beside the first section, once.
+            // The source text is stored once, with the first section.
             let source = if count == 0 {
                 entry.raw.get().to_owned()
             } else {
                 Json::of(&section.blocks)?.as_str().to_owned()
             };
-            reading.give(Piece::Message(Box::new(SourceMessage {
-                conversation: id.clone(),
-                id: name.clone(),
-                parent: parent.replace(name),
-                message,
-                keeps: Vec::new(),
-                line: number,
-                source,
-            })))?;
+            let message = thread.message(name.as_str(), parent.replace(name.clone()), message);
+            thread.add(SourceMessage { line: number, source, ..message }, reading)?;
         }
         follows.insert(&entry.id, parent);
     }
-    conversation.head = newest.and_then(|newest| follows.get(newest.as_str()).cloned().flatten());
-    reading.give(Piece::Conversation(Box::new(conversation)))?;
-    reading.give(Piece::Complete(id))
+    let head = newest.and_then(|newest| follows.remove(newest.as_str()).flatten());
+    thread.finish(head, reading)?;
+    thread.complete(reading)
 }
 
-/// One message. Where no parent is named, it follows the one before.
-fn entry(raw: &RawValue, above: Option<String>) -> Option<Entry<'_>> {
-    let mut found: Found<'_> = serde_json::from_str(raw.get()).ok()?;
+/// Parses one message. Without a named parent, it follows the previous one.
+fn entry(raw: &RawValue, above: Option<String>) -> Option<ExportMessage<'_>> {
+    let mut found: RawObject<'_> = serde_json::from_str(raw.get()).ok()?;
     let id = found.text("uuid")?;
     let parent = match found.text("parent_message_uuid") {
         Some(parent) => (parent != NOBODY).then_some(parent),
@@ -121,15 +112,15 @@ fn entry(raw: &RawValue, above: Option<String>) -> Option<Entry<'_>> {
     };
     let created = found.raw("created_at").and_then(time);
     let sections = content::read(&id, &mut found);
-    Some(Entry { raw, id, parent, created, sections })
+    Some(ExportMessage { raw, id, parent, created, sections })
 }
 
 fn time(raw: &RawValue) -> Option<Time> {
     serde_json::from_str(raw.get()).ok()
 }
 
-/// What the export says about a conversation, without its messages.
-fn about(found: &Found<'_>) -> Result<String> {
+/// Returns the conversation's own fields, without the messages.
+fn about(found: &RawObject<'_>) -> Result<String> {
     let mut fields = found.all();
     fields.remove("chat_messages");
     Ok(Json::of(&fields)?.as_str().to_owned())

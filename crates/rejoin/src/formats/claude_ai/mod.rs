@@ -1,7 +1,7 @@
 //! Claude.ai: the export of an account, a list of conversations with their messages in order.
 //!
-//! A reply holds everything that happened until it was complete. Here each result of a tool is a message of its own,
-//! and what was said after it another one, named after the reply and a number:
+//! A reply holds everything until it was complete. Here each tool result is a message of its own, and so is
+//! the text after it; they are named after the reply and a number:
 //!
 //! ```text
 //!   assistant  m2   thinking, text, tool_use, tool_result, text
@@ -15,7 +15,7 @@ mod content;
 mod conversation;
 
 use crate::error::Result;
-use crate::formats::items::{each_item, first_fields};
+use crate::formats::json_array::{each_item, first_fields};
 use crate::formats::{Detection, Format, Reading, Source};
 
 /// Exports of Claude.ai.
@@ -23,9 +23,9 @@ pub(super) const FORMAT: Format = Format {
     name: "claude-ai",
     program: "Claude.ai",
     places: &["~/Downloads"],
-    fidelity: "It is only read. Files are kept by name, because the export has no bytes of them; of an attachment the \
-               text that was extracted is kept. What an export says about a conversation besides its name and its time \
-               is kept beside it.",
+    fidelity: "It is only read. Files are kept by name, because the export has no bytes of them; of an \
+               attachment the text that was extracted is kept. What an export says about a conversation \
+               besides its name and its time is kept beside it.",
     expects: "`chat_messages` with `text` or `content`",
     detect,
     beside: Format::alone,
@@ -33,7 +33,7 @@ pub(super) const FORMAT: Format = Format {
     write: None,
 };
 
-/// Only these conversations have such messages.
+/// Only this export has such messages.
 fn detect(source: &Source) -> Detection {
     let is_export = !source.is_directory() && first_fields(source.head()).contains(&"chat_messages");
     if is_export { Detection::Yes } else { Detection::No }

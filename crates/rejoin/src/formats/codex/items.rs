@@ -1,80 +1,81 @@
-//! Items of the Responses API, as blocks and back.
+//! Converts items of the Responses API to blocks and back.
 //!
-//! Reasoning keeps its whole item in the field `item`, as replies that come from the API do, so that it can be sent
-//! back. A call of another kind than a function keeps the rest of its item in the field `codex`.
+//! Reasoning keeps its whole item in the field `item`, as replies from the API do, so that it can be sent
+//! back. Calls other than function calls keep the rest of their item in the field `codex`.
 
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::formats::codex::API;
-use crate::formats::found::{Found, is_text};
+use crate::formats::encoding::json_of;
+use crate::formats::raw_object::{RawObject, is_text};
 use crate::model::{
     Block, Fields, Json, Media, MediaKind, Message, Other, Role, Thinking, ToolCall, ToolResult,
 };
 
-/// The whole item that thinking came from.
+/// The field with the whole item of a reasoning block.
 const ITEM: &str = "item";
 
-/// The rest of an item that is no plain function.
+/// The field with the rest of an item that is not a plain function call.
 const REST: &str = "codex";
 
-/// What stands before an answer that is a failure: the API has no field for it, and the model should know.
+/// The prefix of an output that is a failure: the API has no field for it, and the model should know.
 const FAILED: &str = "Error: ";
 
-/// What an item is, in a conversation.
-pub(in crate::formats) enum Item {
+/// What an item means for the conversation.
+pub(in crate::formats) enum ConversationItem {
     /// A message of its own.
     Said(Role, Vec<Block>),
-    /// A piece of a reply.
+    /// A part of a reply.
     Reply(Vec<Block>),
-    /// What a tool answered.
+    /// The output of a tool.
     Result(Block),
-    /// Nothing that was said.
+    /// Not part of the conversation.
     Mark,
 }
 
-/// What an item is. One that is not understood is a piece of a reply, as it is.
-pub(in crate::formats) fn read(mut found: Found<'_>) -> Item {
+/// Interprets an item. One that is not understood becomes part of a reply unchanged.
+pub(in crate::formats) fn read(mut found: RawObject<'_>) -> ConversationItem {
     let kind = found.text("type").unwrap_or_default();
     let known = match kind.as_str() {
         "message" => message(&mut found),
-        "reasoning" => Some(Item::Reply(vec![reasoning(&mut found)])),
+        "reasoning" => Some(ConversationItem::Reply(vec![reasoning(&mut found)])),
         "function_call" => function_call(&mut found),
         "custom_tool_call" => custom_call(&mut found),
         "local_shell_call" => shell_call(&mut found),
         "function_call_output" | "custom_tool_call_output" => result(&kind, &mut found),
-        "ghost_snapshot" => Some(Item::Mark),
+        "ghost_snapshot" => Some(ConversationItem::Mark),
         _ => None,
     };
-    known.unwrap_or_else(|| Item::Reply(vec![Block::Other(Other { kind, fields: found.all() })]))
+    known.unwrap_or_else(|| ConversationItem::Reply(vec![Block::Other(Other { kind, fields: found.all() })]))
 }
 
 fn word(fields: &Fields, name: &str) -> Option<String> {
     fields.field(name)?.to().ok()
 }
 
-fn message(found: &mut Found<'_>) -> Option<Item> {
+fn message(found: &mut RawObject<'_>) -> Option<ConversationItem> {
     let blocks = parts(found.raw("content")?)?;
     Some(match found.text("role")?.as_str() {
-        "user" => Item::Said(Role::User, blocks),
-        "assistant" => Item::Reply(blocks),
-        "developer" | "system" => Item::Said(Role::System, blocks),
+        "user" => ConversationItem::Said(Role::User, blocks),
+        "assistant" => ConversationItem::Reply(blocks),
+        "developer" | "system" => ConversationItem::Said(Role::System, blocks),
         _ => return None,
     })
 }
 
-/// What the program calls a message of the user; a compaction repeats it under the same name.
-pub(super) fn id_of_prompt(found: &mut Found<'_>) -> Option<String> {
-    let is = |found: &mut Found<'_>, name: &str, quoted: &str| {
+/// Returns the program's id of a user message; a compaction repeats it with the same id.
+pub(super) fn id_of_prompt(found: &mut RawObject<'_>) -> Option<String> {
+    let is = |found: &mut RawObject<'_>, name: &str, quoted: &str| {
         found.raw(name).is_some_and(|raw| raw.get() == quoted)
     };
     let is_prompt = is(found, "type", "\"message\"") && is(found, "role", "\"user\"");
     is_prompt.then(|| found.text("id"))?
 }
 
-/// What a user's message in a compaction's history is called, and what it says.
+/// Returns the id and the text of a user message in the history of a compaction.
 pub(super) fn prompt(item: &Json) -> Option<(Option<String>, String)> {
-    let mut found: Found<'_> = serde_json::from_str(item.as_str()).ok()?;
+    let mut found: RawObject<'_> = serde_json::from_str(item.as_str()).ok()?;
     if found.text("type")? != "message" || found.text("role")? != "user" {
         return None;
     }
@@ -82,16 +83,16 @@ pub(super) fn prompt(item: &Json) -> Option<(Option<String>, String)> {
     Some((found.text("id"), text))
 }
 
-/// The blocks of a list of parts.
+/// Returns the blocks of a list of parts.
 fn parts(content: &RawValue) -> Option<Vec<Block>> {
     if !content.get().starts_with('[') {
         return None;
     }
-    let parts: Vec<Found<'_>> = serde_json::from_str(content.get()).ok()?;
+    let parts: Vec<RawObject<'_>> = serde_json::from_str(content.get()).ok()?;
     Some(parts.into_iter().map(part).collect())
 }
 
-fn part(mut found: Found<'_>) -> Block {
+fn part(mut found: RawObject<'_>) -> Block {
     let kind = found.text("type").unwrap_or_default();
     let known = match kind.as_str() {
         "input_text" | "output_text" | "text" => found.text("text").map(Block::text),
@@ -102,7 +103,7 @@ fn part(mut found: Found<'_>) -> Block {
     known.unwrap_or_else(|| Block::Other(Other { kind, fields: found.all() }))
 }
 
-/// Media by its address, which often holds the bytes themselves.
+/// Media from a URL, often a data URL.
 fn media(kind: MediaKind, url: String) -> Block {
     let inline = url.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
     let (mime_type, data, uri) = match inline {
@@ -112,67 +113,67 @@ fn media(kind: MediaKind, url: String) -> Block {
     Block::Media(Media { kind, mime_type, data, uri, extra: Fields::new() })
 }
 
-fn reasoning(found: &mut Found<'_>) -> Block {
+fn reasoning(found: &mut RawObject<'_>) -> Block {
     let mut joined = |name| {
         let parts =
-            found.raw(name).and_then(|parts| serde_json::from_str::<Vec<Found<'_>>>(parts.get()).ok());
+            found.raw(name).and_then(|parts| serde_json::from_str::<Vec<RawObject<'_>>>(parts.get()).ok());
         let texts = parts.unwrap_or_default().into_iter().filter_map(|mut part| part.text("text"));
         texts.collect::<Vec<_>>().join("\n\n")
     };
     let (summary, content) = (joined("summary"), joined("content"));
     let text = if summary.is_empty() { content } else { summary };
     let mut extra = Fields::new();
-    extra.set(ITEM, json_of(&found.whole()));
+    extra.set(ITEM, json_of(found.whole()));
     Block::Thinking(Thinking { text, signature: None, extra })
 }
 
-fn function_call(found: &mut Found<'_>) -> Option<Item> {
+fn function_call(found: &mut RawObject<'_>) -> Option<ConversationItem> {
     let arguments = found.text("arguments")?;
-    let input = Json::parse(arguments.as_str()).unwrap_or_else(|_| string(&arguments));
+    let input = Json::parse(arguments.as_str()).unwrap_or_else(|_| json_of(&arguments));
     let mut extra = Fields::new();
     if let Some(namespace) = found.raw("namespace") {
         extra.set("namespace", Json::from_raw(namespace));
     }
-    // Arguments that are not JSON, or are spelled with white space around them, would be spelled otherwise.
+    // Arguments that are not JSON, or have white space around them, would not round-trip.
     if input.as_str() != arguments {
-        extra.set("arguments", string(&arguments));
+        extra.set("arguments", json_of(&arguments));
     }
     let name = found.text("name")?;
     call(found, name, input, extra)
 }
 
-fn custom_call(found: &mut Found<'_>) -> Option<Item> {
+fn custom_call(found: &mut RawObject<'_>) -> Option<ConversationItem> {
     let input = found.raw("input").filter(|input| is_text(input)).map(Json::from_raw)?;
     let mut extra = Fields::new();
-    extra.set(REST, string("custom_tool_call"));
+    extra.set(REST, json_of("custom_tool_call"));
     let name = found.text("name")?;
     call(found, name, input, extra)
 }
 
-fn shell_call(found: &mut Found<'_>) -> Option<Item> {
+fn shell_call(found: &mut RawObject<'_>) -> Option<ConversationItem> {
     let mut extra = Fields::new();
-    extra.set(REST, string("local_shell_call"));
+    extra.set(REST, json_of("local_shell_call"));
     let action = Json::from_raw(found.raw("action")?);
     call(found, "local_shell".to_owned(), action, extra)
 }
 
-fn call(found: &mut Found<'_>, name: String, input: Json, extra: Fields) -> Option<Item> {
+fn call(found: &mut RawObject<'_>, name: String, input: Json, extra: Fields) -> Option<ConversationItem> {
     let id = found.text("call_id").or_else(|| found.text("id"))?;
-    Some(Item::Reply(vec![Block::ToolCall(ToolCall { id, name, input, extra })]))
+    Some(ConversationItem::Reply(vec![Block::ToolCall(ToolCall { id, name, input, extra })]))
 }
 
-fn result(kind: &str, found: &mut Found<'_>) -> Option<Item> {
+fn result(kind: &str, found: &mut RawObject<'_>) -> Option<ConversationItem> {
     let output = found.raw("output")?;
     let output = parts(output).map_or_else(|| Json::from_raw(output), |blocks| json_of(&blocks));
     let mut extra = Fields::new();
     if kind != "function_call_output" {
-        extra.set(REST, string(kind));
+        extra.set(REST, json_of(kind));
     }
     let call_id = found.text("call_id")?;
-    Some(Item::Result(Block::ToolResult(ToolResult { call_id, output, is_error: false, extra })))
+    Some(ConversationItem::Result(Block::ToolResult(ToolResult { call_id, output, is_error: false, extra })))
 }
 
-/// The items of a message; those of one message of the API are one item.
+/// Returns the items of a message. Consecutive items of one API message become one item.
 pub(super) fn write(message: &Message) -> Vec<Value> {
     let is_own = message.extra.field("api").and_then(|api| api.to::<String>().ok()).as_deref() == Some(API);
     let role = match message.role {
@@ -195,7 +196,7 @@ pub(super) fn write(message: &Message) -> Vec<Value> {
             Block::Thinking(_) | Block::Other(_) => None,
             Block::Text(_) | Block::Media(_) | Block::Snapshot(_) | Block::Summary(_) => {
                 parts.extend(write_part(block, message.role));
-                // Each text of a reply is an item, as the program writes them.
+                // Each text of a reply is an item, as in the program's own files.
                 if message.role == Role::Assistant {
                     items.extend(said(&mut parts));
                 }
@@ -240,7 +241,9 @@ fn write_call(call: &ToolCall) -> Option<Value> {
         }
         _ => {
             let arguments = word(&call.extra, "arguments").unwrap_or_else(|| call.input.as_str().to_owned());
-            let mut item = json!({"type": "function_call", "name": call.name, "arguments": arguments, "call_id": call.id});
+            let mut item = json!({
+                "type": "function_call", "name": call.name, "arguments": arguments, "call_id": call.id,
+            });
             if let Some(namespace) = word(&call.extra, "namespace") {
                 item["namespace"] = json!(namespace);
             }
@@ -269,11 +272,11 @@ fn write_result(result: &ToolResult) -> Option<Value> {
     Some(json!({"type": kind, "call_id": result.call_id, "output": output}))
 }
 
-/// Makes a result that Rejoin has written a failure again.
+/// Restores a failed result that Rejoin has written.
 pub(super) fn read_failure(result: &mut ToolResult) {
     result.is_error = true;
     if let Ok(text) = result.output.to::<String>() {
-        result.output = string(text.strip_prefix(FAILED).unwrap_or(&text));
+        result.output = json_of(text.strip_prefix(FAILED).unwrap_or(&text));
     } else if let Ok(mut blocks) = result.output.to::<Vec<Block>>() {
         let is_mark = matches!(blocks.first(), Some(Block::Text(text)) if text.text == FAILED);
         blocks.drain(..usize::from(is_mark));
@@ -281,7 +284,7 @@ pub(super) fn read_failure(result: &mut ToolResult) {
     }
 }
 
-/// Only reasoning that is sealed can be sent back.
+/// Only encrypted reasoning can be sent back.
 fn write_reasoning(thinking: &Thinking) -> Option<Value> {
     let item: Value = thinking.extra.field(ITEM)?.to().ok()?;
     item["encrypted_content"].is_string().then_some(item)
@@ -293,12 +296,4 @@ fn write_other(other: &Other) -> Value {
         item[name] = value.to().unwrap_or_default();
     }
     item
-}
-
-fn string(text: &str) -> Json {
-    json_of(&text)
-}
-
-fn json_of(value: &impl serde::Serialize) -> Json {
-    Json::of(value).expect("texts, fields and blocks are JSON")
 }

@@ -1,4 +1,4 @@
-//! One line of a rollout, as far as a reader looks into it.
+//! One line of a rollout, as far as the reader needs it.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,45 +8,48 @@ use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use crate::formats::SourceKept;
-use crate::formats::begun::Begun;
-use crate::formats::found::{Content, Found};
+use crate::formats::lines::SourceLine;
+use crate::formats::partial_object::PartialObject;
+use crate::formats::raw_object::{RawContent, RawObject};
 use crate::model::{Json, Message, Time};
 
-/// A line. What is not here is kept with the text of the line.
+/// A line. Other fields are kept in the text of the line.
 #[derive(Debug)]
-pub(super) struct Line<'a> {
+pub(super) struct CodexLine<'a> {
     pub(super) kind: String,
     timestamp: Option<&'a RawValue>,
     pub(super) ordinal: Option<u64>,
     payload: Payload<'a>,
-    pub(super) rejoin: Option<Tag>,
+    pub(super) rejoin: Option<CodexTag>,
+    /// Set after parsing.
+    pub(super) at: SourceLine<'a>,
 }
 
-/// What a line holds.
+/// The payload of a line.
 #[derive(Debug)]
 enum Payload<'a> {
-    /// Where it stands: it is read into a type, or its line does not say yet what it is.
+    /// Its text: it is parsed later, or the type of the line is not known yet.
     Raw(&'a RawValue),
-    /// What it says.
-    Read(Content<'a>),
+    /// Its parsed value.
+    Read(RawContent<'a>),
 }
 
-/// The kinds of lines whose payload is read into a type.
+/// The types of lines whose payload is parsed later.
 const TYPED: [&str; 2] = ["session_meta", "compacted"];
 
-impl<'de> Deserialize<'de> for Line<'de> {
-    /// A line says what it is before it says it, so that a long payload is looked at once.
+impl<'de> Deserialize<'de> for CodexLine<'de> {
+    /// The type of a line comes before its payload, so a long payload is scanned once.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct LineVisitor;
+        struct CodexLineVisitor;
 
-        impl<'de> Visitor<'de> for LineVisitor {
-            type Value = Line<'de>;
+        impl<'de> Visitor<'de> for CodexLineVisitor {
+            type Value = CodexLine<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a line of a rollout")
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Line<'de>, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<CodexLine<'de>, A::Error> {
                 let (mut kind, mut timestamp, mut ordinal, mut payload, mut rejoin) =
                     (None, None, None, None, None);
                 while let Some(name) = map.next_key::<Cow<'de, str>>()? {
@@ -68,33 +71,33 @@ impl<'de> Deserialize<'de> for Line<'de> {
                 }
                 let kind = kind.ok_or_else(|| A::Error::missing_field("type"))?;
                 let payload = payload.ok_or_else(|| A::Error::missing_field("payload"))?;
-                Ok(Line { kind, timestamp, ordinal, payload, rejoin })
+                Ok(CodexLine { kind, timestamp, ordinal, payload, rejoin, at: SourceLine::default() })
             }
         }
 
-        deserializer.deserialize_map(LineVisitor)
+        deserializer.deserialize_map(CodexLineVisitor)
     }
 }
 
-/// What Rejoin writes beside a line.
+/// The tag that Rejoin writes on a line.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Tag {
-    /// The message that the line is a part of.
+pub(super) struct CodexTag {
+    /// The id of the message that the line is part of.
     pub(super) id: Option<String>,
     /// The message without its blocks, on its first line.
     pub(super) message: Option<Message>,
     /// The title, on the first line of the file.
     pub(super) title: Option<String>,
-    /// The program's name for what is said in a tool's result that failed.
+    /// The program's name for a failed tool result.
     pub(super) is_error: bool,
-    /// What a compaction keeps.
+    /// The messages that a compaction keeps.
     pub(super) keeps: Option<Vec<SourceKept>>,
 }
 
-/// What is known of a thread.
+/// The metadata of a thread.
 #[derive(Debug, Deserialize)]
-pub(super) struct Meta {
+pub(super) struct ThreadMeta {
     pub(super) id: String,
     pub(super) timestamp: Json,
     pub(super) cwd: String,
@@ -109,14 +112,14 @@ pub(super) struct Meta {
     #[serde(default)]
     pub(super) model_provider: Option<String>,
     #[serde(default)]
-    pub(super) history_base: Option<Base>,
+    pub(super) history_base: Option<HistoryBase>,
     #[serde(default)]
     pub(super) git: Option<Git>,
 }
 
-/// The file whose beginning is the beginning of this one.
+/// The file that this one begins with.
 #[derive(Clone, Debug, Deserialize)]
-pub(super) struct Base {
+pub(super) struct HistoryBase {
     pub(super) thread_id: String,
     pub(super) end_ordinal_exclusive: u64,
 }
@@ -127,17 +130,17 @@ pub(super) struct Git {
     pub(super) commit_hash: Option<String>,
 }
 
-/// A compaction: the summary, and what takes the place of the history.
+/// A compaction: the summary and the replacement of the history.
 #[derive(Debug, Deserialize)]
-pub(super) struct Compacted {
+pub(super) struct CompactedPayload {
     pub(super) message: String,
     #[serde(default)]
     pub(super) replacement_history: Option<Vec<Json>>,
 }
 
-/// The marks that a reader acts on.
+/// The events that the reader acts on.
 #[derive(Debug, Default)]
-pub(super) struct Event {
+pub(super) struct CodexEvent {
     pub(super) kind: Option<String>,
     pub(super) num_turns: Option<u64>,
     pub(super) last_token_usage: Option<Json>,
@@ -150,8 +153,8 @@ struct Info {
     last_token_usage: Option<Json>,
 }
 
-impl Event {
-    fn of(found: &mut Found<'_>) -> Self {
+impl CodexEvent {
+    fn of(found: &mut RawObject<'_>) -> Self {
         Self {
             kind: found.text("type"),
             num_turns: found.typed("num_turns"),
@@ -162,28 +165,28 @@ impl Event {
     }
 }
 
-/// True for the beginning of a line that says what is known of a thread.
+/// True for the beginning of a metadata line.
 pub(super) fn begins(text: &str) -> bool {
-    let begun = Begun::of(text);
+    let begun = PartialObject::of(text);
     begun.text("type") == Some("session_meta") && begun.has(&["timestamp", "payload"])
 }
 
-pub(super) fn parse(text: &str) -> serde_json::Result<Line<'_>> {
+pub(super) fn parse(text: &str) -> serde_json::Result<CodexLine<'_>> {
     serde_json::from_str(text)
 }
 
-impl<'a> Line<'a> {
-    /// When, if the line says so in a way that can be read.
+impl<'a> CodexLine<'a> {
+    /// Returns the time, if it is valid.
     pub(super) fn time(&self) -> Option<Time> {
         serde_json::from_str(self.timestamp?.get()).ok()
     }
 
-    /// What is known of the thread, if the line says it.
-    pub(super) fn meta(&self) -> Option<Meta> {
+    /// Returns the metadata of the thread, if this is its line.
+    pub(super) fn meta(&self) -> Option<ThreadMeta> {
         self.payload("session_meta")
     }
 
-    /// The payload of a line of this kind, which is one of those that are read into a type.
+    /// Parses the payload of a line of this type.
     pub(super) fn payload<T: for<'de> Deserialize<'de>>(&self, kind: &str) -> Option<T> {
         match self.payload {
             Payload::Raw(raw) if self.kind == kind => serde_json::from_str(raw.get()).ok(),
@@ -191,25 +194,25 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// True when the line says what was said.
+    /// True when the line is an item of the conversation.
     pub(super) fn is_item(&self) -> bool {
         self.kind == "response_item"
     }
 
-    /// Takes the fields of the payload; none when it has none.
-    pub(super) fn take(&mut self) -> Option<Found<'a>> {
-        let content = match std::mem::replace(&mut self.payload, Payload::Read(Content::Other)) {
+    /// Takes the fields of the payload; none if it has none.
+    pub(super) fn take(&mut self) -> Option<RawObject<'a>> {
+        let content = match std::mem::replace(&mut self.payload, Payload::Read(RawContent::Other)) {
             Payload::Raw(raw) => serde_json::from_str(raw.get()).ok()?,
             Payload::Read(content) => content,
         };
         match content {
-            Content::Object(found) => Some(found),
-            Content::Text(_) | Content::List(_) | Content::Other => None,
+            RawContent::Object(found) => Some(found),
+            RawContent::Text(_) | RawContent::List(_) | RawContent::Other => None,
         }
     }
 
-    /// Takes the mark that a line is, as far as it can be read.
-    pub(super) fn take_event(&mut self) -> Event {
-        self.take().map(|mut found| Event::of(&mut found)).unwrap_or_default()
+    /// Takes the payload as an event, as far as it is valid.
+    pub(super) fn take_event(&mut self) -> CodexEvent {
+        self.take().map(|mut found| CodexEvent::of(&mut found)).unwrap_or_default()
     }
 }

@@ -1,8 +1,8 @@
-//! Codex: `sessions/YYYY/MM/DD/rollout-<time>-<thread>.jsonl`, a line for each thing that happened.
+//! Codex: `sessions/YYYY/MM/DD/rollout-<time>-<thread>.jsonl`, a line per event.
 //!
-//! Only `response_item` and `compacted` lines are said; the others are marks of the program. A thread is a line, not a
-//! tree: a rollback takes turns away, and a fork begins with the lines of another file. Here a rollback is a branch, and
-//! a fork a conversation that has those messages too.
+//! Only `response_item` and `compacted` lines are messages. A thread is linear: a rollback removes turns, and
+//! a fork begins with the lines of another file. Here a rollback is a branch, and a fork is a conversation
+//! with copies of those messages.
 //!
 //! ```text
 //!   file                                      tree
@@ -14,17 +14,17 @@
 //!   6  output 2
 //! ```
 //!
-//! A message is named after its first line: by the line's ordinal if it has one (`o5`), else by its number (`l5`), which
-//! in the file that a fork begins with has the file before it (`b1.l5`). What Rejoin has written carries the name of each
-//! message, and what the format has no place for, in the field `rejoin` of a line, which the program passes over.
+//! A message is named after its first line: by the line's ordinal (`o5`), or without one by its number
+//! (`l5`). Lines of the file that a fork begins with have a prefix (`b1.l5`). Rejoin writes the id of each
+//! message, and what the format cannot hold, to the field `rejoin` of a line, which the program ignores.
 
-mod asked;
+mod caller;
 pub(super) mod items;
 mod line;
-mod place;
+mod paths;
 mod prompts;
 mod read;
-mod strand;
+mod thread;
 mod write;
 
 use crate::formats::{Detection, Format, Source};
@@ -42,19 +42,20 @@ pub(super) const FORMAT: Format = Format {
         "$CODEX_HOME/sessions",
         "$CODEX_HOME/archived_sessions",
     ],
-    fidelity: "A rollout is a line: every branch but the chosen one is written as a file of its own, a fork. Thinking of \
-               another provider, or without its sealed form, is not written, because it would be refused; sealed items \
-               of other providers and marks of other programs are left out; sound, film and state become a line of \
-               text. What a compaction kept of a message in part is kept whole. Events and settings of the program are \
-               kept beside the messages when they are imported, and not written again.",
+    fidelity: "A rollout is a line: every branch but the chosen one is written as a file of its own, a fork. \
+               Thinking of another provider, or without its sealed form, is not written, because it would be \
+               refused; sealed items of other providers and marks of other programs are left out; sound, \
+               film and state become a line of text. What a compaction kept of a message in part is kept \
+               whole. Events and settings of the program are kept beside the messages when they are \
+               imported, and not written again.",
     expects: "`response_item` lines with `content`, calls or their output",
     detect,
-    beside: place::beside,
+    beside: paths::beside,
     read: read::read,
     write: Some(write::write),
 };
 
-/// Every rollout begins with what is known of its thread.
+/// Every rollout begins with the metadata of its thread.
 fn detect(source: &Source) -> Detection {
     let begins = |text: &str| line::parse(text).is_ok_and(|line| line.meta().is_some());
     let is_rollout =

@@ -1,21 +1,21 @@
-//! What a person said on the path of a thread, to find again what a compaction keeps of it.
+//! The user's prompts on the path of a thread, to identify those that a compaction keeps.
 
 use std::collections::{HashMap, HashSet};
 
 use sha2::{Digest as _, Sha256};
 
-/// The prompts of a path, oldest first.
+/// The prompts on a path, oldest first.
 #[derive(Default)]
 pub(super) struct Prompts {
-    all: Vec<Prompt>,
-    /// Where they stand in the list, by what the program calls them; of two of one name the newest.
+    all: Vec<PathPrompt>,
+    /// Indexes by the program's id; the newest of several with one id.
     ids: HashMap<String, usize>,
-    /// The same, by what they say.
+    /// Indexes by text.
     said: HashMap<[u8; 32], Vec<usize>>,
 }
 
-struct Prompt {
-    /// Where on the path it is.
+struct PathPrompt {
+    /// Its position on the path.
     place: usize,
     hash: [u8; 32],
     id: Option<String>,
@@ -28,12 +28,12 @@ impl Prompts {
         if let Some(id) = &id {
             self.ids.insert(id.clone(), own);
         }
-        self.all.push(Prompt { place, hash, id });
+        self.all.push(PathPrompt { place, hash, id });
     }
 
-    /// Takes the newest away and says where on the path it was.
+    /// Removes the newest prompt and returns its position on the path.
     pub(super) fn pop(&mut self) -> Option<usize> {
-        let Prompt { place, hash, id } = self.all.pop()?;
+        let PathPrompt { place, hash, id } = self.all.pop()?;
         self.said.get_mut(&hash).map(Vec::pop);
         if let Some(id) = id {
             self.ids.remove(&id);
@@ -41,15 +41,16 @@ impl Prompts {
         Some(place)
     }
 
-    /// Where on the path they are.
+    /// Returns the positions on the path.
     pub(super) fn places(&self) -> impl Iterator<Item = usize> {
         self.all.iter().map(|prompt| prompt.place)
     }
 
-    /// Those that a compaction keeps, given the names and texts that it sends, with the text where it is another one.
+    /// Returns the prompts that a compaction keeps, given the ids and texts it sends, each with its text if
+    /// that was changed.
     ///
-    /// The name tells which it is: pictures are left out of what is sent, and a long text is cut. Without a name, only
-    /// the same text is the same prompt.
+    /// The id identifies a prompt even if pictures were left out or a long text was cut. Without an id, the
+    /// text must be the same.
     pub(super) fn kept(
         &self,
         sent: impl Iterator<Item = (Option<String>, String)>,

@@ -1,17 +1,17 @@
-//! Reads a rollout, after the beginning of the one that it is a fork of.
+//! Reads a rollout, preceded by the part of another rollout that it is a fork of.
 
 use std::path::{Path, PathBuf};
 
 use crate::error::Result;
-use crate::formats::codex::asked::tell_parent;
-use crate::formats::codex::line::{Line, Meta};
-use crate::formats::codex::place;
-use crate::formats::codex::strand::Strand;
+use crate::formats::codex::caller::tell_parent;
+use crate::formats::codex::line::{CodexLine, ThreadMeta};
+use crate::formats::codex::paths;
+use crate::formats::codex::thread::CodexThread;
 use crate::formats::lines::Lines;
 use crate::formats::{ReadLimits, Reading, Source, SourceConversation, SourceParent};
 use crate::model::{Status, Time};
 
-/// So many forks of forks are followed.
+/// The maximum number of nested forks.
 const FORKS: usize = 64;
 
 pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
@@ -24,10 +24,10 @@ pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
     read_messages(path, &meta, found, reading)
 }
 
-/// Reads the messages of a thread, without what started it.
+/// Reads the messages of a thread, without the thread that started it.
 pub(super) fn read_thread(
     path: &Path,
-    meta: &Meta,
+    meta: &ThreadMeta,
     title: Option<String>,
     reading: &mut Reading<'_>,
 ) -> Result<()> {
@@ -36,26 +36,26 @@ pub(super) fn read_thread(
 
 fn read_messages(
     path: &Path,
-    meta: &Meta,
+    meta: &ThreadMeta,
     found: SourceConversation,
     reading: &mut Reading<'_>,
 ) -> Result<()> {
-    let mut strand = Strand::new(found);
-    read_base(path, meta, &mut strand, &mut vec![path.to_owned()], reading)?;
-    strand.enter(0);
-    read_lines(path, u64::MAX, &mut strand, reading)?;
-    strand.finish(reading)
+    let mut thread = CodexThread::new(found);
+    read_base(path, meta, &mut thread, &mut vec![path.to_owned()], reading)?;
+    thread.enter(0);
+    read_lines(path, u64::MAX, &mut thread, reading)?;
+    thread.finish(reading)
 }
 
-/// What is known of the thread of a file, and its title.
-pub(super) fn first(path: &Path, reading: &mut Reading<'_>) -> Result<Option<(Meta, Option<String>)>> {
-    // What cannot be read before it is told when the file is read for its messages.
+/// Returns the metadata of a file's thread, and its title.
+pub(super) fn first(path: &Path, reading: &mut Reading<'_>) -> Result<Option<(ThreadMeta, Option<String>)>> {
+    // Unreadable lines before it are reported when the messages are read.
     let limits = reading.limits();
     let mut quiet = |_| Ok(());
     let mut quietly = Reading::new(limits, &mut quiet);
     let mut lines = Lines::open(path, &quietly)?;
     while lines.advance(&mut quietly)? {
-        if let Ok(line) = lines.parse::<Line<'_>>()
+        if let Ok(line) = lines.parse::<CodexLine<'_>>()
             && let Some(meta) = line.meta()
         {
             return Ok(Some((meta, line.rejoin.and_then(|tag| tag.title))));
@@ -64,16 +64,20 @@ pub(super) fn first(path: &Path, reading: &mut Reading<'_>) -> Result<Option<(Me
     Ok(None)
 }
 
-/// The conversation that a thread is.
-pub(super) fn conversation(path: &Path, meta: &Meta, title: Option<String>) -> Result<SourceConversation> {
+/// Returns the conversation of a thread.
+pub(super) fn conversation(
+    path: &Path,
+    meta: &ThreadMeta,
+    title: Option<String>,
+) -> Result<SourceConversation> {
     let created: Time = meta.timestamp.to().unwrap_or_default();
     let mut conversation = SourceConversation::new(meta.id.clone(), created);
     let header = &mut conversation.header;
     header.project = Some(meta.cwd.clone());
-    header.title = place::title(path, &meta.id)?.or(title);
+    header.title = paths::title(path, &meta.id)?.or(title);
     header.settings.provider.clone_from(&meta.model_provider);
     header.git_commit = meta.git.as_ref().and_then(|git| git.commit_hash.clone());
-    if place::is_archived(path) {
+    if paths::is_archived(path) {
         header.status = Status::Completed;
     }
     if let Some(forked) = &meta.forked_from_id
@@ -97,14 +101,14 @@ pub(super) fn conversation(path: &Path, meta: &Meta, title: Option<String>) -> R
 /// Reads the beginning that a fork shares with another file.
 fn read_base(
     path: &Path,
-    meta: &Meta,
-    strand: &mut Strand,
+    meta: &ThreadMeta,
+    thread: &mut CodexThread,
     above: &mut Vec<PathBuf>,
     reading: &mut Reading<'_>,
 ) -> Result<()> {
     let Some(base) = &meta.history_base else { return Ok(()) };
     let found =
-        place::rollout(path, &base.thread_id)?.filter(|found| !above.contains(found) && above.len() < FORKS);
+        paths::rollout(path, &base.thread_id)?.filter(|found| !above.contains(found) && above.len() < FORKS);
     let Some(found) = found else {
         let why = format!("its beginning is missing: there is no rollout `{}`", base.thread_id);
         return reading.skip(path, 1, why);
@@ -112,13 +116,13 @@ fn read_base(
     above.push(found.clone());
     let files = above.len() - 1;
     if let Some((its_meta, _)) = first(&found, reading)? {
-        read_base(&found, &its_meta, strand, above, reading)?;
+        read_base(&found, &its_meta, thread, above, reading)?;
     }
-    strand.enter(files);
-    read_lines(&found, base.end_ordinal_exclusive, strand, reading)
+    thread.enter(files);
+    read_lines(&found, base.end_ordinal_exclusive, thread, reading)
 }
 
-/// The id of the thread of a file, and the files that it begins with.
+/// Returns the id of a file's thread, and the files that it begins with.
 pub(super) fn bases(path: &Path) -> Result<Option<(String, Vec<PathBuf>)>> {
     let mut quiet = |_| Ok(());
     let mut quietly = Reading::new(ReadLimits::default(), &mut quiet);
@@ -127,7 +131,7 @@ pub(super) fn bases(path: &Path) -> Result<Option<(String, Vec<PathBuf>)>> {
     let mut base = own.history_base;
     while let Some(next) = base.take().filter(|_| files.len() < FORKS) {
         let last = files.last().map_or(path, PathBuf::as_path);
-        let found = place::rollout(last, &next.thread_id)?;
+        let found = paths::rollout(last, &next.thread_id)?;
         let Some(found) = found.filter(|found| !files.contains(found)) else { break };
         base = first(&found, &mut quietly)?.and_then(|(meta, _)| meta.history_base);
         files.push(found);
@@ -137,12 +141,15 @@ pub(super) fn bases(path: &Path) -> Result<Option<(String, Vec<PathBuf>)>> {
 }
 
 /// Reads the lines of a file up to an ordinal.
-fn read_lines(path: &Path, end: u64, strand: &mut Strand, reading: &mut Reading<'_>) -> Result<()> {
+fn read_lines(path: &Path, end: u64, thread: &mut CodexThread, reading: &mut Reading<'_>) -> Result<()> {
     let mut lines = Lines::open(path, reading)?;
     while lines.advance(reading)? {
         match lines.parse() {
-            Ok(Line { ordinal: Some(ordinal), .. }) if ordinal >= end => break,
-            Ok(mut line) => strand.line(&mut line, lines.number(), lines.text(), reading)?,
+            Ok(CodexLine { ordinal: Some(ordinal), .. }) if ordinal >= end => break,
+            Ok(mut line) => {
+                line.at = lines.current();
+                thread.line(&mut line, reading)?;
+            }
             Err(why) => reading.skip(path, lines.number(), why)?,
         }
     }

@@ -1,7 +1,7 @@
-//! Writes rollouts so that Codex resumes them.
+//! Writes rollouts that Codex can resume.
 //!
-//! The older of its two forms is written, because it is the one that shows its turns before anything resumes it. What
-//! makes the program refuse, warn or summarise is left out: the model provider and the context of turns.
+//! Writes the older of the two forms, because only that one shows its turns before it is resumed. Leaves out
+//! what makes the program refuse, warn or summarize: the model provider and the turn contexts.
 
 use std::path::PathBuf;
 
@@ -9,36 +9,31 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::error::Result;
+use crate::formats::branch_paths::{files, main_first};
 use crate::formats::codex::items;
-use crate::formats::leaves::{main_first, paths};
-use crate::formats::named::uuid_of;
+use crate::formats::derived_uuid::uuid_of;
 use crate::formats::{INJECTED, SourceConversation, SourceKept, SourceMessage, Tree, Written};
 use crate::model::{Block, Message, Role, Time};
 
 pub(super) fn write(tree: &Tree) -> Result<Vec<Written>> {
-    let mut files = Vec::new();
+    let mut written = Vec::new();
     for conversation in main_first(tree)? {
-        for (place, path) in paths(tree, conversation).into_iter().enumerate() {
-            let id = if place == 0 {
-                uuid_of(&conversation.id)
-            } else {
-                uuid_of(&format!("{}/{place}", conversation.id))
-            };
-            files.push(File::write(conversation, &path, id));
+        for (id, path) in files(tree, conversation) {
+            written.push(RolloutWriter::write(conversation, &path, id));
         }
     }
-    Ok(files)
+    Ok(written)
 }
 
 /// One file while it is written.
-struct File {
+struct RolloutWriter {
     bytes: Vec<u8>,
     time: Time,
-    /// The turn that is open, and the last thing the model said in it.
+    /// The open turn, and the model's last text in it.
     turn: Option<(String, Option<String>)>,
 }
 
-impl File {
+impl RolloutWriter {
     fn write(conversation: &SourceConversation, path: &[&SourceMessage], id: Uuid) -> Written {
         let created = conversation.created_at;
         let mut file = Self { bytes: Vec::new(), time: created, turn: None };
@@ -113,7 +108,8 @@ impl File {
         }
         if is_prompt {
             let event = json!({
-                "type": "user_message", "message": message.text(), "images": [], "local_images": [], "text_elements": [],
+                "type": "user_message", "message": message.text(),
+                "images": [], "local_images": [], "text_elements": [],
             });
             self.write_event(&event);
         }
@@ -125,7 +121,7 @@ impl File {
         self.turn = Some((turn, None));
     }
 
-    /// A turn that is not ended would look as if it had been interrupted.
+    /// An unfinished turn would look interrupted.
     fn end_turn(&mut self) {
         if let Some((turn, last)) = self.turn.take() {
             self.write_event(&json!({"type": "task_complete", "turn_id": turn, "last_agent_message": last}));
@@ -146,7 +142,7 @@ impl File {
     }
 }
 
-/// The items of a message that a compaction keeps, as far as it does.
+/// Returns the items of a kept message, as far as the compaction keeps it.
 fn kept(message: &SourceMessage, keeps: &[SourceKept]) -> Vec<Value> {
     match keeps.iter().find(|kept| kept.message == message.id) {
         None => Vec::new(),
@@ -155,7 +151,7 @@ fn kept(message: &SourceMessage, keeps: &[SourceKept]) -> Vec<Value> {
     }
 }
 
-/// A message without its blocks: what the format has no place for.
+/// Returns a message without its blocks: what the format cannot hold.
 fn shell(message: &Message) -> Message {
     let mut shell = message.clone();
     shell.blocks = Vec::new();

@@ -1,35 +1,36 @@
-//! Items of a turn, as messages and back. They are those of the Responses API, with texts of the type `text`.
+//! Converts the items of a turn to messages and back. They are those of the Responses API, with texts of type
+//! `text`.
 
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use crate::formats::codex::items::{Item, read as read_item};
+use crate::formats::codex::items::{ConversationItem, read as read_item};
 use crate::formats::content;
-use crate::formats::found;
+use crate::formats::raw_object;
 use crate::model::{Block, Fields, Json, MediaKind, Message, Other, Role, Snapshot};
 
-/// The kind of item that carries state across a compaction.
+/// The type of item that carries state across a compaction.
 const GHOST: &str = "ghost_snapshot";
 
 /// A message of a turn.
-pub(super) struct Found {
-    /// The place of its first item.
+pub(super) struct TurnMessage {
+    /// The index of its first item.
     pub(super) place: usize,
     pub(super) message: Message,
-    /// Its items, each on a line.
+    /// Its items, one per line.
     pub(super) source: String,
 }
 
 /// The messages of a list of items.
-pub(super) fn read(items: &RawValue) -> Vec<Found> {
+pub(super) fn read(items: &RawValue) -> Vec<TurnMessage> {
     let items: Vec<&RawValue> = serde_json::from_str(items.get()).unwrap_or_default();
-    let mut messages: Vec<Found> = Vec::new();
+    let mut messages: Vec<TurnMessage> = Vec::new();
     let mut is_open = false;
     for (place, item) in items.into_iter().enumerate() {
         let (role, blocks) = match read_one(item) {
-            Item::Said(role, blocks) => (role, blocks),
-            Item::Result(block) => (Role::Tool, vec![block]),
-            Item::Reply(blocks) => {
+            ConversationItem::Said(role, blocks) => (role, blocks),
+            ConversationItem::Result(block) => (Role::Tool, vec![block]),
+            ConversationItem::Reply(blocks) => {
                 if let Some(reply) = messages.last_mut().filter(|_| is_open) {
                     reply.message.blocks.extend(blocks);
                     reply.source.push('\n');
@@ -38,34 +39,34 @@ pub(super) fn read(items: &RawValue) -> Vec<Found> {
                 }
                 (Role::Assistant, blocks)
             }
-            Item::Mark => continue,
+            ConversationItem::Mark => continue,
         };
         is_open = role == Role::Assistant;
         let (message, source) = (Message::new(role, blocks), item.get().to_owned());
-        messages.push(Found { place, message, source });
+        messages.push(TurnMessage { place, message, source });
     }
     messages
 }
 
-/// An item; one that says nothing is kept in a reply.
-pub(super) fn read_one(item: &RawValue) -> Item {
-    let mut found = serde_json::from_str::<found::Found<'_>>(item.get()).ok();
+/// Interprets an item. One without content is kept in a reply.
+pub(super) fn read_one(item: &RawValue) -> ConversationItem {
+    let mut found = serde_json::from_str::<raw_object::RawObject<'_>>(item.get()).ok();
     let kind = found.as_mut().and_then(|found| found.text("type"));
     if kind.as_deref() == Some(GHOST) {
         let data = Json::from_raw(item);
-        return Item::Reply(vec![Block::Snapshot(Snapshot { data, extra: Fields::new() })]);
+        return ConversationItem::Reply(vec![Block::Snapshot(Snapshot { data, extra: Fields::new() })]);
     }
-    match found.map_or(Item::Mark, read_item) {
-        Item::Mark => {
+    match found.map_or(ConversationItem::Mark, read_item) {
+        ConversationItem::Mark => {
             let mut fields = Fields::new();
             fields.set("item", Json::from_raw(item));
-            Item::Reply(vec![Block::Other(Other { kind: String::new(), fields })])
+            ConversationItem::Reply(vec![Block::Other(Other { kind: String::new(), fields })])
         }
         known => known,
     }
 }
 
-/// The items of a message. Thinking, and items of other providers, could not be sent on.
+/// Returns the items of a message, without thinking and items of other providers, which cannot be sent.
 pub(super) fn write(message: &Message) -> Vec<Value> {
     let role = match message.role {
         Role::System => "system",
@@ -81,7 +82,8 @@ pub(super) fn write(message: &Message) -> Vec<Value> {
     for block in &message.blocks {
         let item = match block {
             Block::ToolCall(call) => Some(json!({
-                "type": "function_call", "call_id": call.id, "name": call.name, "arguments": call.input.as_str(),
+                "type": "function_call", "call_id": call.id,
+                "name": call.name, "arguments": call.input.as_str(),
             })),
             Block::ToolResult(result) => {
                 let output = result.output.to().unwrap_or_else(|_| result.output.as_str().to_owned());

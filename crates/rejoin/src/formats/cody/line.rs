@@ -2,29 +2,29 @@
 
 use serde_json::value::RawValue;
 
-use crate::formats::found::Found;
+use crate::formats::raw_object::RawObject;
 use crate::formats::tag::{self, ConversationTag, MessageTag};
 use crate::model::Time;
 
-/// What a line says.
-pub(super) enum Said<'a> {
-    /// What is known of the conversation.
-    Meta(Meta),
-    /// The items of a turn, where they stand, and with whom.
+/// The content of a line.
+pub(super) enum LineContent<'a> {
+    /// The metadata of the conversation.
+    Meta(ConversationMeta),
+    /// The items of a turn, unparsed, with its provider and model.
     Turn { items: &'a RawValue, provider: Option<String>, model: Option<String> },
     /// One item.
     Item(&'a RawValue),
-    /// What stands for everything before it.
+    /// A summary that replaces everything before it.
     Compacted(String),
-    /// A mark of the program.
+    /// A marker of the program.
     Mark,
-    /// Nothing that is known.
+    /// Unknown.
     Unknown,
 }
 
-/// What is known of a conversation in the older form.
+/// The metadata of a conversation in the older form.
 #[derive(Default)]
-pub(super) struct Meta {
+pub(super) struct ConversationMeta {
     pub(super) id: Option<String>,
     pub(super) time: Option<Time>,
     pub(super) directory: Option<String>,
@@ -33,82 +33,82 @@ pub(super) struct Meta {
 }
 
 /// A line.
-pub(super) struct Line<'a> {
+pub(super) struct CodyLine<'a> {
     pub(super) time: Option<Time>,
-    pub(super) said: Said<'a>,
-    pub(super) tag: Option<Tag>,
+    pub(super) said: LineContent<'a>,
+    pub(super) tag: Option<CodyTag>,
 }
 
-/// What Rejoin writes beside a turn.
+/// The tag that Rejoin writes on a turn.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 #[serde(default)]
-pub(super) struct Tag {
+pub(super) struct CodyTag {
     /// On the first line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) conversation: Option<ConversationTag>,
     pub(super) messages: Vec<MessageTag>,
 }
 
-impl Line<'_> {
+impl CodyLine<'_> {
     /// True for a line that no other program writes.
     pub(super) const fn is_known(&self) -> bool {
-        !matches!(self.said, Said::Unknown)
+        !matches!(self.said, LineContent::Unknown)
     }
 }
 
-/// A line, if it is a JSON object.
-pub(super) fn parse(text: &str) -> Option<Line<'_>> {
-    serde_json::from_str::<Found<'_>>(text).ok().map(of)
+/// Parses a line; none if it is not a JSON object.
+pub(super) fn parse(text: &str) -> Option<CodyLine<'_>> {
+    serde_json::from_str::<RawObject<'_>>(text).ok().map(of)
 }
 
-/// What the fields of a line say.
-pub(super) fn of(mut found: Found<'_>) -> Line<'_> {
+/// Interprets the fields of a line.
+pub(super) fn of(mut found: RawObject<'_>) -> CodyLine<'_> {
     let time = tag::read(found.raw("timestamp"));
     let tag = tag::read(found.raw(tag::FIELD));
     let is_other = found.raw("timestamp").is_none() || found.raw("payload").is_some();
-    let said = if is_other { Said::Unknown } else { said(&mut found) };
-    Line { time, said, tag }
+    let said = if is_other { LineContent::Unknown } else { said(&mut found) };
+    CodyLine { time, said, tag }
 }
 
-fn said<'a>(found: &mut Found<'a>) -> Said<'a> {
+fn said<'a>(found: &mut RawObject<'a>) -> LineContent<'a> {
     if let Some(item) = found.raw("item") {
         return older(item);
     }
     if found.text("type").as_deref() == Some("compacted") {
-        return found.text("summary").map_or(Said::Unknown, Said::Compacted);
+        return found.text("summary").map_or(LineContent::Unknown, LineContent::Compacted);
     }
-    turn(found).unwrap_or(Said::Unknown)
+    turn(found).unwrap_or(LineContent::Unknown)
 }
 
-fn turn<'a>(found: &mut Found<'a>) -> Option<Said<'a>> {
+fn turn<'a>(found: &mut RawObject<'a>) -> Option<LineContent<'a>> {
     let items = found.raw("items").filter(|items| items.get().starts_with('['))?;
-    let metadata: Option<Found<'_>> =
+    let metadata: Option<RawObject<'_>> =
         found.raw("metadata").and_then(|metadata| serde_json::from_str(metadata.get()).ok());
     let (mut provider, mut model) = (None, None);
     if let Some(mut metadata) = metadata {
         (provider, model) = (metadata.text("provider"), metadata.text("model"));
     }
-    Some(Said::Turn { items, provider, model })
+    Some(LineContent::Turn { items, provider, model })
 }
 
-fn older(item: &RawValue) -> Said<'_> {
-    let Ok(mut item) = serde_json::from_str::<Found<'_>>(item.get()) else { return Said::Unknown };
-    let (Some(kind), Some(raw)) = (item.text("type"), item.raw("data")) else { return Said::Unknown };
-    let Ok(mut data) = serde_json::from_str::<Found<'_>>(raw.get()) else { return Said::Mark };
+fn older(item: &RawValue) -> LineContent<'_> {
+    let Ok(mut item) = serde_json::from_str::<RawObject<'_>>(item.get()) else { return LineContent::Unknown };
+    let (Some(kind), Some(raw)) = (item.text("type"), item.raw("data")) else { return LineContent::Unknown };
+    let Ok(mut data) = serde_json::from_str::<RawObject<'_>>(raw.get()) else { return LineContent::Mark };
     match kind.as_str() {
-        "session_meta" => Said::Meta(Meta {
+        "session_meta" => LineContent::Meta(ConversationMeta {
             id: data.text("id"),
             time: tag::read(data.raw("timestamp")),
             directory: data.text("cwd"),
             provider: data.text("modelProvider"),
             model: data.text("model"),
         }),
-        "turn" => turn(&mut data).unwrap_or(Said::Mark),
-        "message" | "response" => turn(&mut data).unwrap_or(Said::Item(raw)),
+        "turn" => turn(&mut data).unwrap_or(LineContent::Mark),
+        "message" | "response" => turn(&mut data).unwrap_or(LineContent::Item(raw)),
         "compacted" => {
             let summary = data.text("summary").or_else(|| data.text("message"));
-            summary.map_or(Said::Mark, Said::Compacted)
+            summary.map_or(LineContent::Mark, LineContent::Compacted)
         }
-        _ => Said::Mark,
+        _ => LineContent::Mark,
     }
 }

@@ -1,15 +1,16 @@
-//! Cody: `conversations/<id>.jsonl`, a line for each turn, with the items of the Responses API in it.
+//! Cody: `conversations/<id>.jsonl`, a line per turn, with items of the Responses API.
 //!
 //! ```text
-//! {"timestamp":1699564800,"items":[{"type":"message","role":"user",…}],"metadata":{"provider":"openai","model":"gpt-4"}}
+//! {"timestamp":1699564800,"items":[{"type":"message",…}],"metadata":{"provider":"openai","model":"gpt-4"}}
 //! {"type":"compacted","timestamp":1699564805000,"summary":"…","truncatedCount":0}
 //! ```
 //!
-//! An older form has one thing a line, `{"timestamp":…,"item":{"type":…,"data":…}}`, and what is known of the conversation
-//! first. Both are read, also mixed; the first is written. Rollouts of Codex have a `payload` and are not of this format.
+//! An older form has one item per line, `{"timestamp":…,"item":{"type":…,"data":…}}`, after a line with
+//! metadata. Both forms are read, even mixed; the first is written. Rollouts of Codex have a `payload` and
+//! are not of this format.
 //!
-//! A message is named after its line and its first item there: `l2.0`. Where branches part, a turn ends its line, so that
-//! what they share is the same in all their files to the letter.
+//! A message is named after its line and its first item there: `l2.0`. A turn ends its line where branches
+//! part, so that shared lines are identical in all files.
 
 mod items;
 mod line;
@@ -23,10 +24,11 @@ pub(super) const FORMAT: Format = Format {
     name: "cody",
     program: "Cody",
     places: &["~/.cody/conversations", "~/.cody/sessions", "~/.codex/conversations"],
-    fidelity: "A file is a line of turns: every branch but the chosen one is written to a file of its own, and reading \
-               all of them gives the tree again. The program is not told of thinking and of items of other providers, \
-               which it could not send on; these stand beside the turn in its line, where it passes over them. Times \
-               are told to it in milliseconds. Holds, origins and compactions that were undone stay in the store.",
+    fidelity: "A file is a line of turns: every branch but the chosen one is written to a file of its own, \
+               and reading all of them gives the tree again. The program is not told of thinking and of \
+               items of other providers, which it could not send on; these stand beside the turn in its \
+               line, where it passes over them. Times are told to it in milliseconds. Holds, origins and \
+               compactions that were undone stay in the store.",
     expects: "lines whose items have `content`",
     detect,
     beside: Format::alone,

@@ -3,16 +3,18 @@
 use serde_json::value::RawValue;
 
 use crate::error::{Error, Result};
-use crate::formats::codex::items::Item;
+use crate::formats::codex::items::ConversationItem;
 use crate::formats::cody::items;
-use crate::formats::cody::line::{self, Line, Meta, Said, Tag};
-use crate::formats::found::Found;
+use crate::formats::cody::line::{self, CodyLine, CodyTag, ConversationMeta, LineContent};
 use crate::formats::lines::Lines;
+use crate::formats::raw_object::RawObject;
 use crate::formats::tag::MessageTag;
-use crate::formats::{Aside, Piece, Reading, Source, SourceConversation, SourceKept, SourceMessage};
+use crate::formats::thread_builder::ThreadBuilder;
+use crate::formats::{Reading, Source, SourceConversation, SourceKept, SourceMessage};
 use crate::model::{Block, Message, Role, Summary, Time};
 
-/// So many prompts, the newest, stay beside a summary. The program does not say which it keeps, only that they are recent.
+/// How many of the newest prompts stay visible next to a summary. The program does not record which it keeps,
+/// only that they are recent.
 const KEPT: usize = 100;
 
 pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
@@ -21,67 +23,56 @@ pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
         return Err(Error::invalid("there are no turns in it"));
     }
     let mut lines = Lines::open(path, reading)?;
-    let mut strand = Strand::new(source.stem());
+    let conversation = SourceConversation::new(source.stem(), Time::default());
+    let mut thread = CodyThread { thread: ThreadBuilder::new(conversation), head: None, prompts: Vec::new() };
     while lines.advance(reading)? {
-        match lines.parse::<Found<'_>>() {
-            Ok(found) => strand.line(line::of(found), &lines, reading)?,
+        match lines.parse::<RawObject<'_>>() {
+            Ok(found) => thread.line(line::of(found), &lines, reading)?,
             Err(why) => reading.skip(path, lines.number(), why)?,
         }
     }
-    strand.finish(reading)
+    thread.finish(reading)
 }
 
 /// A conversation while it is read.
-struct Strand {
-    conversation: SourceConversation,
-    is_told: bool,
-    last: Option<String>,
+struct CodyThread {
+    thread: ThreadBuilder,
     head: Option<String>,
-    /// What the person said, which a compaction of the program keeps.
+    /// The user's prompts, which a compaction of the program keeps.
     prompts: Vec<String>,
 }
 
-impl Strand {
-    fn new(stem: &str) -> Self {
-        Self {
-            conversation: SourceConversation::new(stem, Time::default()),
-            is_told: false,
-            last: None,
-            head: None,
-            prompts: Vec::new(),
-        }
-    }
-
-    fn line(&mut self, line: Line<'_>, lines: &Lines, reading: &mut Reading<'_>) -> Result<()> {
+impl CodyThread {
+    fn line(&mut self, line: CodyLine<'_>, lines: &Lines, reading: &mut Reading<'_>) -> Result<()> {
         let number = lines.number();
-        if !self.is_told && !line.is_known() {
+        if !self.thread.is_announced() && !line.is_known() {
             return reading.skip(lines.path(), number, "it is neither a turn nor about a conversation");
         }
         let tag = line.tag.unwrap_or_default();
-        self.tell(&line.said, &tag, line.time, reading)?;
+        self.announce(&line.said, &tag, line.time, reading)?;
         let found = match &line.said {
-            Said::Turn { items, provider, model } => {
-                let settings = &mut self.conversation.header.settings;
+            LineContent::Turn { items, provider, model } => {
+                let settings = &mut self.thread.conversation.header.settings;
                 if tag.messages.is_empty() {
                     settings.provider = provider.clone().or(settings.provider.take());
                     settings.model = model.clone().or(settings.model.take());
                 }
                 let turn = items::read(items);
                 let sources: Vec<String> = turn.iter().map(|found| found.source.clone()).collect();
-                let own = |found: items::Found| (format!("l{number}.{}", found.place), found.message);
+                let own = |found: items::TurnMessage| (format!("l{number}.{}", found.place), found.message);
                 let mut messages =
                     self.messages(tag, items.get(), turn.into_iter().map(own).collect(), line.time);
-                // The first has the line. If the others had it too, a long turn would be kept many times.
+                // Only the first has the text of the line, or a long turn would be stored many times.
                 for (message, source) in messages.iter_mut().zip(sources).skip(1) {
                     message.source = source;
                 }
                 messages
             }
-            Said::Item(item) => {
+            LineContent::Item(item) => {
                 let own = one(item).map(|message| (format!("l{number}"), message));
                 self.messages(tag, item.get(), own.into_iter().collect(), line.time)
             }
-            Said::Compacted(text) => {
+            LineContent::Compacted(text) => {
                 let summary = Block::Summary(Summary { text: text.clone(), ..Summary::default() });
                 let own = vec![(format!("l{number}"), Message::new(Role::User, vec![summary]))];
                 let is_own = !tag.messages.is_empty();
@@ -92,53 +83,47 @@ impl Strand {
                 }
                 found
             }
-            Said::Meta(_) | Said::Mark | Said::Unknown => Vec::new(),
+            LineContent::Meta(_) | LineContent::Mark | LineContent::Unknown => Vec::new(),
         };
         let source = lines.text();
         if found.is_empty() {
-            let conversation = self.conversation.id.clone();
-            return reading.give(Piece::Aside(Aside {
-                conversation,
-                line: number,
-                source: source.to_owned(),
-            }));
+            return self.thread.aside(number, source, reading);
         }
         for (place, mut message) in found.into_iter().enumerate() {
             message.line = number;
             if place == 0 {
                 source.clone_into(&mut message.source);
             }
-            reading.give(Piece::Message(Box::new(message)))?;
+            self.thread.add(message, reading)?;
         }
         Ok(())
     }
 
-    /// Tells the conversation by what its first line says.
-    fn tell(
+    /// Announces the conversation, as described by its first line.
+    fn announce(
         &mut self,
-        said: &Said<'_>,
-        tag: &Tag,
+        said: &LineContent<'_>,
+        tag: &CodyTag,
         time: Option<Time>,
         reading: &mut Reading<'_>,
     ) -> Result<()> {
-        if self.is_told {
+        if self.thread.is_announced() {
             return Ok(());
         }
-        self.is_told = true;
         if let Some(tagged) = &tag.conversation {
-            self.conversation = tagged.clone().into_conversation();
-            self.head.clone_from(&self.conversation.head);
+            self.thread.conversation = tagged.clone().into_conversation();
+            self.head.clone_from(&self.thread.conversation.head);
         } else {
-            self.conversation.created_at = time.unwrap_or_default();
-            if let Said::Meta(meta) = said {
-                self.learn(meta);
+            self.thread.conversation.created_at = time.unwrap_or_default();
+            if let LineContent::Meta(meta) = said {
+                self.update_conversation(meta);
             }
         }
-        reading.give(Piece::Conversation(Box::new(self.conversation.clone())))
+        self.thread.announce(reading)
     }
 
-    fn learn(&mut self, meta: &Meta) {
-        let conversation = &mut self.conversation;
+    fn update_conversation(&mut self, meta: &ConversationMeta) {
+        let conversation = &mut self.thread.conversation;
         if let Some(id) = meta.id.as_ref().filter(|id| !id.is_empty()) {
             conversation.id.clone_from(id);
         }
@@ -149,10 +134,11 @@ impl Strand {
         header.settings.model.clone_from(&meta.model);
     }
 
-    /// The messages of a line that says `said`: as they were tagged, or as they stand.
+    /// Returns the messages of a line with the text `said`: from its tags if they are valid, otherwise as
+    /// parsed.
     fn messages(
         &mut self,
-        tag: Tag,
+        tag: CodyTag,
         said: &str,
         mut plain: Vec<(String, Message)>,
         time: Option<Time>,
@@ -165,13 +151,11 @@ impl Strand {
         } else {
             plain.iter().map(|_| None).collect()
         };
-        // Messages that write no item are only in the tag.
+        // Messages without items exist only in the tag.
         plain.resize_with(tags.len(), || (String::new(), Message::new(Role::User, Vec::new())));
         let mut found = Vec::new();
         for (tag, (own, message)) in tags.into_iter().zip(plain) {
-            let placed =
-                MessageTag::place(tag, &self.conversation.id, own, self.last.take(), (said, message));
-            self.last = Some(placed.id.clone());
+            let placed = self.thread.next_tagged(tag, own, said, message);
             let is_summary = placed.message.blocks.iter().any(|block| matches!(block, Block::Summary(_)));
             if placed.message.role == Role::User && !is_summary {
                 self.prompts.push(placed.id.clone());
@@ -179,26 +163,22 @@ impl Strand {
             found.push(placed);
         }
         if !is_tagged && !found.is_empty() {
-            self.head.clone_from(&self.last);
+            self.head = self.thread.last().map(str::to_owned);
         }
         found
     }
 
     fn finish(mut self, reading: &mut Reading<'_>) -> Result<()> {
-        if !self.is_told {
-            return Ok(());
-        }
-        self.conversation.head = self.head.or(self.last);
-        reading.give(Piece::Conversation(Box::new(self.conversation)))
+        self.thread.finish(self.head, reading)
     }
 }
 
-/// The message of a line with one item.
+/// Returns the message of a line with one item.
 fn one(item: &RawValue) -> Option<Message> {
     Some(match items::read_one(item) {
-        Item::Said(role, blocks) => Message::new(role, blocks),
-        Item::Reply(blocks) => Message::new(Role::Assistant, blocks),
-        Item::Result(block) => Message::new(Role::Tool, vec![block]),
-        Item::Mark => return None,
+        ConversationItem::Said(role, blocks) => Message::new(role, blocks),
+        ConversationItem::Reply(blocks) => Message::new(Role::Assistant, blocks),
+        ConversationItem::Result(block) => Message::new(Role::Tool, vec![block]),
+        ConversationItem::Mark => return None,
     })
 }

@@ -1,4 +1,4 @@
-//! Writes a file for each leaf, a line for each turn.
+//! Writes a file per leaf, a line per turn.
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
@@ -8,51 +8,46 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::error::Result;
+use crate::formats::branch_paths::{files, main_first};
 use crate::formats::cody::items;
-use crate::formats::cody::line::Tag;
-use crate::formats::leaves::{main_first, paths};
-use crate::formats::named::uuid_of;
+use crate::formats::cody::line::CodyTag;
 use crate::formats::tag::{ConversationTag, MessageTag};
 use crate::formats::{SourceConversation, SourceMessage, Tree, Written};
 use crate::model::{Block, Message, Role, Summary, Time};
 
 #[derive(Serialize)]
-struct Turn<'a> {
+struct TurnLine<'a> {
     timestamp: i64,
     items: &'a RawValue,
     #[serde(skip_serializing_if = "Option::is_none")]
     metadata: Option<Value>,
-    rejoin: Tag,
+    rejoin: CodyTag,
 }
 
 #[derive(Serialize)]
-struct Compacted<'a> {
+struct CompactionLine<'a> {
     r#type: &'static str,
     timestamp: i64,
     summary: &'a str,
     #[serde(rename = "truncatedCount")]
     truncated: u64,
-    rejoin: Tag,
+    rejoin: CodyTag,
 }
 
 pub(super) fn write(tree: &Tree) -> Result<Vec<Written>> {
-    let mut files = Vec::new();
+    let mut written = Vec::new();
     for conversation in main_first(tree)? {
         let ends = ends(tree, conversation);
-        for (place, path) in paths(tree, conversation).into_iter().enumerate() {
-            let name = match place {
-                0 => uuid_of(&conversation.id),
-                _ => uuid_of(&format!("{}/{place}", conversation.id)),
-            };
+        for (name, path) in files(tree, conversation) {
             let bytes = file(conversation, &path, &ends);
             let path = PathBuf::from("conversations").join(format!("{name}.jsonl"));
-            files.push(Written { path, bytes });
+            written.push(Written { path, bytes });
         }
     }
-    Ok(files)
+    Ok(written)
 }
 
-/// The messages after which a line ends, because another file goes on differently there.
+/// Returns the messages after which a line ends, because another file continues differently there.
 fn ends<'a>(tree: &'a Tree, conversation: &'a SourceConversation) -> HashSet<&'a str> {
     let mut children: HashMap<&str, usize> = HashMap::new();
     for parent in tree.messages_of(&conversation.id).filter_map(|found| found.parent.as_deref()) {
@@ -79,7 +74,7 @@ fn file(conversation: &SourceConversation, path: &[&SourceMessage], ends: &HashS
     bytes
 }
 
-/// How many messages the next line has: what a person said, or the whole answer.
+/// Returns how many messages the next line has: a prompt, or a whole reply.
 fn turn(path: &[&SourceMessage], ends: &HashSet<&str>) -> Option<usize> {
     let is_answer = |found: &SourceMessage| matches!(found.message.role, Role::Assistant | Role::Tool);
     let first = path.first()?;
@@ -90,7 +85,7 @@ fn turn(path: &[&SourceMessage], ends: &HashSet<&str>) -> Option<usize> {
     Some((1..path.len()).find(|place| !goes_on(*place)).unwrap_or(path.len()))
 }
 
-/// A summary and nothing else.
+/// Returns the text of a turn that is a summary and nothing else.
 fn summary_of<'a>(turn: &[&'a SourceMessage]) -> Option<&'a str> {
     match turn {
         [found] => match found.message.blocks.as_slice() {
@@ -106,10 +101,10 @@ fn compacted<'a>(
     summary: &'a str,
     first: Option<&SourceConversation>,
     time: Time,
-) -> Compacted<'a> {
+) -> CompactionLine<'a> {
     let block = Block::Summary(Summary { text: summary.to_owned(), ..Summary::default() });
     let plain = Message::new(Role::User, vec![block]);
-    Compacted {
+    CompactionLine {
         r#type: "compacted",
         timestamp: time.as_micros() / 1_000,
         summary,
@@ -122,7 +117,7 @@ fn write_turn(bytes: &mut Vec<u8>, turn: &[&SourceMessage], first: Option<&Sourc
     let written: Vec<Value> = turn.iter().flat_map(|found| items::write(&found.message)).collect();
     let items = serde_json::value::to_raw_value(&written).expect("items are JSON");
     let plain = items::read(&items).into_iter().map(|found| found.message).collect();
-    let line = Turn {
+    let line = TurnLine {
         timestamp: time.as_micros() / 1_000,
         items: &items,
         metadata: metadata(turn, first),
@@ -131,7 +126,7 @@ fn write_turn(bytes: &mut Vec<u8>, turn: &[&SourceMessage], first: Option<&Sourc
     put(bytes, &line);
 }
 
-/// With whom the conversation is, on its first line, and what an answer took.
+/// The metadata of a line: provider and model on the first one, and the usage of a reply.
 fn metadata(turn: &[&SourceMessage], first: Option<&SourceConversation>) -> Option<Value> {
     let mut metadata = json!({});
     if let Some(settings) = first.map(|conversation| &conversation.header.settings) {
@@ -156,7 +151,7 @@ fn tag(
     plain: Vec<Message>,
     first: Option<&SourceConversation>,
     time: Time,
-) -> Tag {
+) -> CodyTag {
     let rough = Time::from_number(time.as_micros() / 1_000);
     let plain: Vec<Message> = plain.into_iter().map(|message| message.at(rough)).collect();
     let is_each = plain.len() == turn.len();
@@ -164,7 +159,7 @@ fn tag(
         let plain = if is_each { plain.get(place) } else { None };
         MessageTag::of(found, said, plain)
     });
-    Tag { messages: messages.collect(), conversation: first.map(ConversationTag::of) }
+    CodyTag { messages: messages.collect(), conversation: first.map(ConversationTag::of) }
 }
 
 fn put(bytes: &mut Vec<u8>, line: &impl Serialize) {

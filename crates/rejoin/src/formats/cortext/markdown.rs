@@ -1,4 +1,4 @@
-//! The markdown beside a session: what was said, for people who read the folder.
+//! The Markdown file of a session, for people who read the folder.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! Cortext: a folder for each conversation, with a markdown file to read and a session to resume.
+//! Cortext: a folder per conversation, with a Markdown file to read and a session to resume.
 //!
 //! ```text
 //! conversations/2025-11-22/001-brainstorm-topic/
@@ -8,9 +8,9 @@
 //!     └── messages.jsonl    a line for each message: role, content, timestamp
 //! ```
 //!
-//! The source is the folder. The program numbers the folders of a day; Rejoin, which sees one conversation at a time,
-//! takes the thousandth of the day at which the conversation began, so that a conversation always gets the same folder
-//! and the order stays that of the day. A conversation that came from such a folder keeps its name.
+//! The source is the folder. The program numbers the folders of a day. Rejoin sees one conversation at a time
+//! and uses the thousandth of the day at which it began, so that a conversation always gets the same folder
+//! and the order of the day is kept. A conversation that was read from such a folder keeps its name.
 
 mod markdown;
 mod read;
@@ -19,9 +19,9 @@ mod write;
 
 use crate::formats::{Detection, Format, Source};
 
-/// The folder of the session.
+/// The directory of the session.
 const SESSION: &str = ".session";
-/// What is known of the conversation.
+/// The metadata of the conversation.
 const STATE: &str = "session.json";
 /// Its messages.
 const MESSAGES: &str = "messages.jsonl";
@@ -31,10 +31,11 @@ pub(super) const FORMAT: Format = Format {
     name: "cortext",
     program: "Cortext",
     places: &["conversations"],
-    fidelity: "A session is a line of messages: every branch but the chosen one is written to a folder of its own, and \
-               reading all of them gives the tree again. The project is not written: it is the directory that holds the \
-               folders. The markdown is made for readers and not read back; one that Cortext wrote is kept beside the \
-               messages, section by section. Holds, origins and compactions that were undone stay in the store.",
+    fidelity: "A session is a line of messages: every branch but the chosen one is written to a folder of \
+               its own, and reading all of them gives the tree again. The project is not written: it is the \
+               directory that holds the folders. The markdown is made for readers and not read back; one \
+               that Cortext wrote is kept beside the messages, section by section. Holds, origins and \
+               compactions that were undone stay in the store.",
     expects: "lines of `messages.jsonl` with `content`",
     detect,
     beside: Format::alone,
@@ -44,7 +45,8 @@ pub(super) const FORMAT: Format = Format {
 
 fn detect(source: &Source) -> Detection {
     let Some(session) = read::session_of(source) else { return Detection::No };
-    let is_session = [STATE, MESSAGES].iter().any(|name| crate::formats::whole::is_file(&session.join(name)));
+    let is_session =
+        [STATE, MESSAGES].iter().any(|name| crate::formats::whole_file::is_file(&session.join(name)));
     match (is_session, source.is_directory()) {
         (true, true) => Detection::Yes,
         (true, false) => Detection::Part,

@@ -4,17 +4,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
-use crate::formats::cortext::session::{self, Known};
+use crate::formats::cortext::session::{self, SessionState};
 use crate::formats::cortext::{MESSAGES, SESSION, STATE};
-use crate::formats::found::Found;
 use crate::formats::lines::Lines;
+use crate::formats::raw_object::RawObject;
 use crate::formats::tag::{self, MessageTag};
-use crate::formats::{
-    Aside, Piece, Reading, Source, SourceConversation, SourceMessage, content, folder, whole,
-};
+use crate::formats::thread_builder::ThreadBuilder;
+use crate::formats::{Reading, Source, SourceConversation, content, folder, whole_file};
 use crate::model::{Fields, Json, Message, Time};
 
-/// The folder of the session that a source is, holds or lies in.
+/// Returns the session directory that a source is, contains or lies in.
 pub(super) fn session_of(source: &Source) -> Option<PathBuf> {
     let path = source.path();
     let is_session = |path: &Path| path.file_name().is_some_and(|name| name == SESSION);
@@ -33,109 +32,94 @@ pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
     let session = session_of(source)
         .ok_or_else(|| Error::invalid(format!("`{}` holds no `{SESSION}`", source.path().display())))?;
     let folder = session.parent().unwrap_or(&session).to_owned();
-    let mut strand = Strand::new(&folder);
-    strand.learn_state(&session.join(STATE), reading)?;
-    strand.learn_markdown(&folder, reading)?;
+    let mut thread = CortextThread::new(&folder);
+    thread.read_state(&session.join(STATE), reading)?;
+    thread.read_markdown(&folder, reading)?;
     let messages = session.join(MESSAGES);
     if !folder::is_file(&messages)? {
         return reading.skip(&messages, 0, "there are no messages");
     }
     let mut lines = Lines::open(&messages, reading)?;
     while lines.advance(reading)? {
-        match lines.parse::<Found<'_>>() {
-            Ok(found) => strand.line(found, &lines, reading)?,
+        match lines.parse::<RawObject<'_>>() {
+            Ok(found) => thread.line(found, &lines, reading)?,
             Err(why) => reading.skip(&messages, lines.number(), why)?,
         }
     }
-    strand.finish(reading)
+    thread.finish(reading)
 }
 
 /// A session while it is read.
-struct Strand {
-    conversation: SourceConversation,
-    /// When it began; until a message says so if nothing else does.
+struct CortextThread {
+    thread: ThreadBuilder,
+    /// When it began. If unknown, the first message decides.
     created: Option<Time>,
     /// True when Rejoin wrote it.
     is_own: bool,
-    /// What is kept beside the messages, until the conversation is told.
-    asides: Vec<Aside>,
-    last: Option<String>,
     /// True when the last message was not written by Rejoin.
     is_continued: bool,
-    is_told: bool,
 }
 
-impl Strand {
+impl CortextThread {
     fn new(folder: &Path) -> Self {
         let name = folder.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let mut conversation = SourceConversation::new(name, Time::default());
         conversation.header.project = project_of(folder);
-        Self {
-            conversation,
-            created: None,
-            is_own: false,
-            asides: Vec::new(),
-            last: None,
-            is_continued: false,
-            is_told: false,
-        }
+        Self { thread: ThreadBuilder::new(conversation), created: None, is_own: false, is_continued: false }
     }
 
-    fn learn_state(&mut self, path: &Path, reading: &mut Reading<'_>) -> Result<()> {
+    fn read_state(&mut self, path: &Path, reading: &mut Reading<'_>) -> Result<()> {
         if !folder::is_file(path)? {
             return reading.skip(path, 0, "there is no state of the session");
         }
-        let text = whole::json(path, reading)?;
-        // What began when is said here. Guessed from a message, it would be another conversation once the file is whole.
-        let Some(Known { mut conversation, created, is_own, rest }) = text.as_deref().and_then(session::read)
+        let text = whole_file::json(path, reading)?;
+        // This file says when the conversation began. A guess from the messages would give it another id once
+        // the file is complete.
+        let Some(SessionState { mut conversation, created, is_own, rest }) =
+            text.as_deref().and_then(session::read)
         else {
             return Err(Error::corrupt(format!("`{}` is no whole state of a session", path.display())));
         };
-        conversation.header.project = self.conversation.header.project.take();
+        conversation.header.project = self.thread.conversation.header.project.take();
         if conversation.id.is_empty() {
-            conversation.id = std::mem::take(&mut self.conversation.id);
+            conversation.id = std::mem::take(&mut self.thread.conversation.id);
         }
-        self.conversation = conversation;
+        self.thread.conversation = conversation;
         self.created = created;
         self.is_own = is_own;
-        self.keep(0, rest);
+        self.thread.keep(0, rest);
         Ok(())
     }
 
-    /// Keeps the text for readers, whose heading is a title where there is no other. Ours has nothing that is not said
-    /// in the messages.
-    fn learn_markdown(&mut self, directory: &Path, reading: &Reading<'_>) -> Result<()> {
+    /// Keeps the Markdown text, whose heading is the title if there is no other. Rejoin's own has nothing
+    /// that is not in the messages.
+    fn read_markdown(&mut self, directory: &Path, reading: &Reading<'_>) -> Result<()> {
         if self.is_own {
             return Ok(());
         }
         let mut paths = folder::files(directory)?;
         paths.retain(|path| path.extension().is_some_and(|extension| extension == "md"));
         for path in paths {
-            let Some(text) = whole::text(&path, reading)? else { continue };
+            let Some(text) = whole_file::text(&path, reading)? else { continue };
             let heading = text.lines().find_map(|line| line.strip_prefix("# ")).map(str::trim);
-            if let (None, Some(heading)) = (&self.conversation.header.title, heading) {
-                self.conversation.header.title = (!heading.is_empty()).then(|| heading.to_owned());
+            let title = &mut self.thread.conversation.header.title;
+            if let (None, Some(heading)) = (&title, heading) {
+                *title = (!heading.is_empty()).then(|| heading.to_owned());
             }
-            sections(&text).into_iter().for_each(|(line, section)| self.keep(line, section.to_owned()));
+            sections(&text).into_iter().for_each(|(line, section)| self.thread.keep(line, section));
         }
         Ok(())
     }
 
-    /// Keeps what is no line of the messages.
-    fn keep(&mut self, line: u64, source: String) {
-        self.asides.push(Aside { conversation: self.conversation.id.clone(), line, source });
-    }
-
-    fn line(&mut self, mut found: Found<'_>, lines: &Lines, reading: &mut Reading<'_>) -> Result<()> {
+    fn line(&mut self, mut found: RawObject<'_>, lines: &Lines, reading: &mut Reading<'_>) -> Result<()> {
         let time: Option<Time> = tag::read(found.raw("timestamp"));
         let role = found.text("role").as_deref().and_then(content::role);
         let Some(role) = role else {
-            if !self.is_told && self.created.is_none() {
+            if !self.thread.is_announced() && self.created.is_none() {
                 return reading.skip(lines.path(), lines.number(), "nobody is known to have said it");
             }
-            self.tell(time, reading)?;
-            let (conversation, line) = (self.conversation.id.clone(), lines.number());
-            return reading.give(Piece::Aside(Aside { conversation, line, source: lines.text().to_owned() }));
+            self.announce(time, reading)?;
+            return self.thread.aside(lines.number(), lines.text(), reading);
         };
         let said = found.raw("content");
         let tagged: Option<MessageTag> = tag::read(found.raw(tag::FIELD));
@@ -143,40 +127,30 @@ impl Strand {
         plain.created_at = time;
         set_rest(&mut plain.extra, &found.rest());
         self.is_continued = tagged.is_none();
-        self.tell(time, reading)?;
+        self.announce(time, reading)?;
         let text: String = said.and_then(|said| serde_json::from_str(said.get()).ok()).unwrap_or_default();
         let own = format!("l{}", lines.number());
-        let message = MessageTag::place(tagged, &self.conversation.id, own, self.last.take(), (&text, plain));
-        self.last = Some(message.id.clone());
-        let source = lines.text().to_owned();
-        reading.give(Piece::Message(Box::new(SourceMessage { line: lines.number(), source, ..message })))
+        let message = self.thread.next_tagged(tagged, own, &text, plain).at(lines.current());
+        self.thread.add(message, reading)
     }
 
-    /// Tells the conversation before the first thing in it.
-    fn tell(&mut self, time: Option<Time>, reading: &mut Reading<'_>) -> Result<()> {
-        if self.is_told {
-            return Ok(());
+    /// Announces the conversation before its first line.
+    fn announce(&mut self, time: Option<Time>, reading: &mut Reading<'_>) -> Result<()> {
+        if !self.thread.is_announced() {
+            self.thread.conversation.created_at = self.created.or(time).unwrap_or_default();
         }
-        self.is_told = true;
-        self.conversation.created_at = self.created.or(time).unwrap_or_default();
-        reading.give(Piece::Conversation(Box::new(self.conversation.clone())))?;
-        self.asides.drain(..).try_for_each(|aside| reading.give(Piece::Aside(aside)))
+        self.thread.announce(reading)
     }
 
-    /// What the program appended after a session that Rejoin wrote is what it goes on with.
+    /// If the program continued a session that Rejoin wrote, the head is at the end.
     fn finish(mut self, reading: &mut Reading<'_>) -> Result<()> {
-        if !self.is_told {
-            return Ok(());
-        }
-        if self.is_continued || self.conversation.head.is_none() {
-            self.conversation.head = self.last;
-        }
-        reading.give(Piece::Conversation(Box::new(self.conversation)))
+        let tagged = self.thread.conversation.head.take().filter(|_| !self.is_continued);
+        self.thread.finish(tagged, reading)
     }
 }
 
-/// The sections of a text and the lines that they begin at. A text that grows keeps those it had, which are then not
-/// stored again.
+/// Splits a text into sections with their first lines. When the text grows, existing sections are unchanged
+/// and not stored again.
 fn sections(text: &str) -> Vec<(u64, &str)> {
     let (mut sections, mut begin, mut end, mut first) = (Vec::new(), 0, 0, 1);
     for (line, number) in text.split_inclusive('\n').zip(1..) {
@@ -191,14 +165,15 @@ fn sections(text: &str) -> Vec<(u64, &str)> {
     sections
 }
 
-/// Fields of a line that are no part of the format.
+/// Stores unknown fields of a line.
 fn set_rest(extra: &mut Fields, rest: &Fields) {
     if !rest.is_empty() {
         extra.set(session::OWN, Json::of(rest).expect("fields are JSON"));
     }
 }
 
-/// The workspace that a folder lies in: the one that is marked as such, or the one that holds `conversations`.
+/// Returns the workspace of a folder: the one with the program's marker, or the one that contains
+/// `conversations`.
 fn project_of(folder: &Path) -> Option<String> {
     let folder = folder.canonicalize().ok()?;
     let marked = folder.ancestors().skip(1).find(|above| above.join(".workspace").is_dir());

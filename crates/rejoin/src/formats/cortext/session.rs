@@ -1,21 +1,21 @@
-//! `session.json`: what is known of a conversation.
+//! `session.json`, the metadata of a conversation.
 
 use serde::Serialize;
 
-use crate::formats::found::Found;
+use crate::formats::raw_object::RawObject;
 use crate::formats::tag::{self, ConversationTag};
 use crate::formats::{SourceConversation, SourceMessage};
 use crate::model::{Conversation, Fields, Json, Status, Synopsis, Time};
 
-/// The version of the form that is written.
+/// The version that is written.
 const VERSION: &str = "1.0";
 
-/// The field of a header's `extra` that says what the program called the conversation.
+/// The field of a header's `extra` with the program's name of the conversation.
 pub(super) const OWN: &str = "cortext";
 
-/// The form that is written.
+/// The file as it is written.
 #[derive(Serialize)]
-struct State<'a> {
+struct StateFile<'a> {
     version: &'a str,
     conversation_id: &'a str,
     conversation_type: &'a str,
@@ -25,26 +25,26 @@ struct State<'a> {
     created_at: Time,
     last_active: Time,
     message_count: usize,
-    agent_config: Agent<'a>,
+    agent_config: StateAgent<'a>,
     context_summary: &'a str,
     rejoin: ConversationTag,
 }
 
 #[derive(Serialize)]
-struct Agent<'a> {
+struct StateAgent<'a> {
     command: &'a str,
     system_prompt_hash: &'a str,
     model: &'a str,
     tools: &'a [String],
 }
 
-/// The text of the file.
+/// Returns the text of the file.
 pub(super) fn write(conversation: &SourceConversation, name: &str, path: &[&SourceMessage]) -> String {
     let (header, created_at) = (&conversation.header, conversation.created_at);
     let settings = &header.settings;
     let mut tag = ConversationTag::of(conversation);
     tag.header.project = None;
-    let state = State {
+    let state = StateFile {
         version: VERSION,
         conversation_id: name,
         conversation_type: &header.kind,
@@ -53,7 +53,7 @@ pub(super) fn write(conversation: &SourceConversation, name: &str, path: &[&Sour
         created_at,
         last_active: path.iter().rev().find_map(|found| found.message.created_at).unwrap_or(created_at),
         message_count: path.len(),
-        agent_config: Agent {
+        agent_config: StateAgent {
             command: settings.command.as_deref().unwrap_or_default(),
             system_prompt_hash: settings.prompt_hash.as_deref().unwrap_or_default(),
             model: settings.model.as_deref().unwrap_or_default(),
@@ -67,20 +67,20 @@ pub(super) fn write(conversation: &SourceConversation, name: &str, path: &[&Sour
     text
 }
 
-/// What a state says of its conversation.
-pub(super) struct Known {
+/// The contents of a state file.
+pub(super) struct SessionState {
     pub(super) conversation: SourceConversation,
     /// When it began; may be missing.
     pub(super) created: Option<Time>,
     /// True when Rejoin wrote it.
     pub(super) is_own: bool,
-    /// Its text without what every message changes, and without what Rejoin wrote.
+    /// Its text, without what changes with every message and what Rejoin wrote.
     pub(super) rest: String,
 }
 
-/// What the file says, as far as it can be read.
-pub(super) fn read(text: &str) -> Option<Known> {
-    let mut found: Found<'_> = serde_json::from_str(text).ok()?;
+/// Parses the file, as far as possible.
+pub(super) fn read(text: &str) -> Option<SessionState> {
+    let mut found: RawObject<'_> = serde_json::from_str(text).ok()?;
     let time = |raw: Option<&serde_json::value::RawValue>| tag::read::<Time>(raw);
     let created = time(found.raw("created_at"));
     let last_active = time(found.raw("last_active"));
@@ -102,15 +102,15 @@ pub(super) fn read(text: &str) -> Option<Known> {
         own.set("conversation_id", Json::of(&name).expect("a text is JSON"));
         conversation.header.extra.set(OWN, Json::of(&own).expect("fields are JSON"));
     }
-    // The program goes on with the session and writes what is true then.
+    // The program continues the session and updates it.
     take(&mut conversation.header, &mut found, last_active.or(created).unwrap_or_default());
     let mut rest = found.all();
     [tag::FIELD, "last_active", "message_count"].iter().for_each(|name| drop(rest.remove(name)));
     let rest = Json::of(&rest).expect("fields are JSON").as_str().to_owned();
-    Some(Known { conversation, created, is_own, rest })
+    Some(SessionState { conversation, created, is_own, rest })
 }
 
-fn take(header: &mut Conversation, found: &mut Found<'_>, now: Time) {
+fn take(header: &mut Conversation, found: &mut RawObject<'_>, now: Time) {
     let said = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
     if let Some(kind) = said(found.text("conversation_type")) {
         header.kind = kind;
@@ -127,7 +127,8 @@ fn take(header: &mut Conversation, found: &mut Found<'_>, now: Time) {
     {
         header.synopsis = Some(Synopsis { text, updated_at: now, ..Synopsis::default() });
     }
-    let agent = found.raw("agent_config").and_then(|raw| serde_json::from_str::<Found<'_>>(raw.get()).ok());
+    let agent =
+        found.raw("agent_config").and_then(|raw| serde_json::from_str::<RawObject<'_>>(raw.get()).ok());
     let Some(mut agent) = agent else { return };
     let settings = &mut header.settings;
     let learn = |own: &mut Option<String>, text: Option<String>| {

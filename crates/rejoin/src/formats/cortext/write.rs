@@ -6,22 +6,22 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use crate::error::Result;
+use crate::formats::branch_paths::{main_first, paths};
 use crate::formats::cortext::{MESSAGES, SESSION, STATE, markdown, session};
-use crate::formats::leaves::{main_first, paths};
 use crate::formats::tag::MessageTag;
 use crate::formats::{SourceConversation, SourceMessage, Tree, Written, content};
 use crate::model::{Block, Fields, Json, Message, Role, Time, preview, slug};
 
-/// Where the program keeps its conversations, below the workspace.
+/// Where the program keeps its conversations, relative to the workspace.
 const CONVERSATIONS: &str = "conversations";
 
-/// The name of a folder has at most so many characters of the topic.
+/// The maximum number of characters of the topic in the name of a folder.
 const TOPIC: usize = 48;
 
 const DAY: i64 = 86_400_000_000;
 
 #[derive(Serialize)]
-struct Line<'a> {
+struct CortextLine<'a> {
     role: Role,
     content: &'a str,
     timestamp: Time,
@@ -67,14 +67,14 @@ fn messages(conversation: &SourceConversation, path: &[&SourceMessage]) -> Strin
         let mut plain = Message::new(found.message.role, vec![Block::text(said.as_str())]);
         plain.created_at = Some(timestamp);
         let rejoin = MessageTag::of(found, &said, Some(&plain));
-        let line = Line { role: found.message.role, content: &said, timestamp, rejoin };
+        let line = CortextLine { role: found.message.role, content: &said, timestamp, rejoin };
         text.push_str(&serde_json::to_string(&line).expect("a line is plain data"));
         text.push('\n');
     }
     text
 }
 
-/// The title, or the beginning of what was said first.
+/// Returns the title, or the beginning of the first message.
 fn title_of(conversation: &SourceConversation, path: &[&SourceMessage]) -> String {
     let own = conversation.header.title.clone().filter(|title| !title.trim().is_empty());
     let first = || {
@@ -84,7 +84,7 @@ fn title_of(conversation: &SourceConversation, path: &[&SourceMessage]) -> Strin
     own.or_else(first).unwrap_or_else(|| "Untitled".to_owned())
 }
 
-/// What the program called the conversation, or a name of the same form.
+/// Returns the program's name of the conversation, or a name of the same form.
 fn name_of(conversation: &SourceConversation, title: &str) -> String {
     let own = conversation.header.extra.field(session::OWN).and_then(|own| own.to::<Fields>().ok());
     let own = own.and_then(|own| own.field("conversation_id").and_then(|id| Json::to::<String>(id).ok()));
@@ -98,7 +98,7 @@ fn name_of(conversation: &SourceConversation, title: &str) -> String {
     format!("{number:03}-{}-{topic}", kind_of(conversation))
 }
 
-/// A name that is not taken: the name itself, or the first number behind it that makes it another.
+/// Returns an unused name: the name itself, or with the first free number appended.
 fn free_name(name: String, taken: &mut HashSet<String>) -> String {
     let mut free = name.clone();
     let mut number = 2;
@@ -109,7 +109,7 @@ fn free_name(name: String, taken: &mut HashSet<String>) -> String {
     free
 }
 
-/// Only what cannot lead elsewhere is taken from a file.
+/// Accepts only names from a file that cannot lead outside the directory.
 fn is_name(name: &str) -> bool {
     let is_plain = |letter: char| letter.is_alphanumeric() || letter == '-' || letter == '_';
     (1..=100).contains(&name.len()) && name.chars().all(is_plain)

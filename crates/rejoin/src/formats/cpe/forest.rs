@@ -1,26 +1,26 @@
-//! Which message belongs to which conversation: a few bytes for each message, and none of its text.
+//! Assigns messages to conversations, with a few bytes per message and without loading text.
 
 use std::collections::HashMap;
 
 use crate::error::Result;
 use crate::formats::Reading;
-use crate::formats::cpe::shape::Words;
+use crate::formats::cpe::shape::TextKind;
 use crate::formats::database::Database;
 
-/// Every message of a database, by place: the order in which they were written.
+/// Every message of a database, in the order in which they were written.
 pub(super) struct Forest {
-    nodes: Vec<Node>,
+    nodes: Vec<MessageNode>,
     places: HashMap<String, usize>,
 }
 
 /// One message.
-pub(super) struct Node {
-    /// The number of its row.
+pub(super) struct MessageNode {
+    /// Its row id.
     pub(super) row: i64,
-    /// What it follows.
+    /// The index of its parent.
     pub(super) parent: Option<usize>,
-    /// Whether it follows that by standing for it.
-    pub(super) words: Words,
+    /// Whether it replaces its parent as a summary.
+    pub(super) words: TextKind,
     root: Option<usize>,
 }
 
@@ -33,7 +33,7 @@ impl Forest {
         );
         let mut forest = Self { nodes: Vec::new(), places: HashMap::new() };
         let mut above: Vec<(Option<String>, Option<String>)> = Vec::new();
-        let mut held = database.held();
+        let mut held = database.id_budget();
         database.each(&sql, &[], &mut |row| {
             ["id", "parent_id", "stands_for"]
                 .iter()
@@ -46,7 +46,7 @@ impl Forest {
                 reading.skip(database.path(), 0, "two messages have the same id")?;
             }
             above.push((row.word("parent_id"), row.word("stands_for")));
-            forest.nodes.push(Node { row: number, parent: None, words: Words::Said, root: None });
+            forest.nodes.push(MessageNode { row: number, parent: None, words: TextKind::Said, root: None });
             Ok(())
         })?;
         for (place, (parent, stands_for)) in above.into_iter().enumerate() {
@@ -55,14 +55,15 @@ impl Forest {
             node.parent = find(parent);
             if node.parent.is_none() {
                 node.parent = find(stands_for);
-                node.words = if node.parent.is_some() { Words::Summary } else { Words::Said };
+                node.words = if node.parent.is_some() { TextKind::Summary } else { TextKind::Said };
             }
         }
         (0..forest.nodes.len()).for_each(|place| forest.find_root(place));
         Ok(forest)
     }
 
-    /// Notes the root of a message and of those above it. Messages in a circle hang below the first that was met.
+    /// Sets the root of a message and of those above it. A cycle hangs below the first of its messages that
+    /// was visited.
     fn find_root(&mut self, place: usize) {
         let mut path = Vec::new();
         let mut at = place;
@@ -70,7 +71,7 @@ impl Forest {
             if let Some(root) = self.nodes[at].root {
                 break root;
             }
-            // Marked while it is looked at, so that a circle ends where it began.
+            // Marked during the visit, so that a cycle terminates.
             self.nodes[at].root = Some(place);
             path.push(at);
             match self.nodes[at].parent {
@@ -84,21 +85,21 @@ impl Forest {
         path.into_iter().for_each(|seen| self.nodes[seen].root = Some(root));
     }
 
-    pub(super) fn node(&self, place: usize) -> &Node {
+    pub(super) fn node(&self, place: usize) -> &MessageNode {
         &self.nodes[place]
     }
 
-    /// The place of a message.
+    /// Returns the index of a message.
     pub(super) fn place(&self, id: &str) -> Option<usize> {
         self.places.get(id).copied()
     }
 
-    /// The root of the tree that a message hangs in.
+    /// Returns the root of a message's tree.
     pub(super) fn root_of(&self, place: usize) -> usize {
         self.nodes[place].root.unwrap_or(place)
     }
 
-    /// The trees, each with its root first.
+    /// Returns the trees, each with its root first.
     pub(super) fn trees(&self) -> Vec<Vec<usize>> {
         let mut order: Vec<usize> = (0..self.nodes.len()).collect();
         order.sort_by_key(|place| (self.root_of(*place), *place != self.root_of(*place), *place));

@@ -1,16 +1,16 @@
-//! CPE: `.cpeconvo`, a database with a forest of messages and the blocks that each is made of.
+//! CPE: `.cpeconvo`, a database with a forest of messages and their blocks.
 //!
 //! ```text
-//!   messages   aB3xY9 ─ Kp0q2Z ─ m7Wd1c        a conversation is a tree: what hangs below one root
-//!                     └ 9sLk2a
-//!              tT41xb  compaction_parent_id = m7Wd1c      a summary begins a tree of its own, and goes on with
-//!                                                          the conversation it stands for
-//!   blocks     one or more of each message, in order
-//!   acp_sessions       the leaves that the program goes on from, with title and directory; newer versions only
+//!   messages      aB3xY9 ─ Kp0q2Z ─ m7Wd1c               a conversation is the tree below one root
+//!                        └ 9sLk2a
+//!                 tT41xb  compaction_parent_id = m7Wd1c   a summary starts a tree of its own and continues
+//!                                                         the conversation that it replaces
+//!   blocks        one or more per message, in order
+//!   acp_sessions  the leaves to continue from, with title and directory; newer versions only
 //! ```
 //!
-//! The tables grew with the versions of the program. Whatever columns there are, are read; what is written has those of
-//! all versions, so that each of them opens it.
+//! The tables grew over time. Whatever columns exist are read. The written file has the columns of all
+//! versions, so that each of them can open it.
 
 mod forest;
 mod parts;
@@ -28,10 +28,11 @@ pub(super) const FORMAT: Format = Format {
     name: "cpe",
     program: "CPE",
     places: &[".cpeconvo", "~/.config/cpe/.cpeconvo", "$XDG_CONFIG_HOME/cpe/.cpeconvo"],
-    fidelity: "What CPE has no place for (instructions as a role of their own, other files than pictures, sounds, films \
-               and PDF, marks of other programs, finish and details of usage) is written beside the message in fields \
-               that CPE keeps and does not send. Ids become six characters. Status, participants, pins and the other \
-               fields of a conversation are not written, apart from title, directory and model.",
+    fidelity: "What CPE has no place for (instructions as a role of their own, other files than pictures, \
+               sounds, films and PDF, marks of other programs, finish and details of usage) is written \
+               beside the message in fields that CPE keeps and does not send. Ids become six characters. \
+               Status, participants, pins and the other fields of a conversation are not written, apart from \
+               title, directory and model.",
     expects: "messages with blocks of content",
     detect,
     beside: Format::alone,
@@ -39,7 +40,7 @@ pub(super) const FORMAT: Format = Format {
     write: Some(write::write),
 };
 
-/// What the tables of every version have.
+/// The columns that every version has.
 fn is_own(database: &Database) -> Result<bool> {
     Ok(database.has("messages", &["id", "parent_id", "role", "tool_result_error", "created_at"])?
         && database

@@ -1,26 +1,27 @@
-//! Blocks of CPE, as ours and back.
+//! Converts rows of `blocks` to blocks and back.
 
 use crate::formats::ReadLimits;
-use crate::formats::database::{Row, Value};
-use crate::formats::found::Found;
+use crate::formats::database::{DatabaseRow, Value};
+use crate::formats::encoding::json_of;
 use crate::formats::lines::deepest;
+use crate::formats::raw_object::RawObject;
 use crate::model::{Block, Fields, Json, Media, MediaKind, Other, Text, Thinking, ToolCall};
 
-/// Text that is no more than text.
+/// The type of plain text.
 const PLAIN: &str = "text/plain";
 
-/// What CPE treats as pictures, though they are files.
+/// Files that CPE treats as images.
 const PDF: &str = "application/pdf";
 
-/// The field with the arguments of a call that are no object; CPE knows only objects.
+/// The field for call arguments that are not an object; CPE supports only objects.
 const INPUT: &str = "rejoin_input";
 
-/// Who thought; CPE sends thinking back only to the one who did.
+/// The provider of thinking; CPE sends thinking back only to its provider.
 const THINKER: &str = "thinking_generator";
 
 /// One row of `blocks`.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Part {
+pub(super) struct BlockRow {
     pub(super) id: Option<String>,
     pub(super) kind: String,
     pub(super) modality: i64,
@@ -29,13 +30,13 @@ pub(super) struct Part {
     pub(super) extra: Fields,
 }
 
-impl Part {
-    pub(super) fn of(row: &Row) -> Self {
+impl BlockRow {
+    pub(super) fn of(row: &DatabaseRow) -> Self {
         let extra = row.word("extra_fields").unwrap_or_default();
         let extra = object(&extra).unwrap_or_else(|| {
             let mut fields = Fields::new();
             if !extra.is_empty() {
-                fields.set("extra_fields", string(&extra));
+                fields.set("extra_fields", json_of(&extra));
             }
             fields
         });
@@ -54,12 +55,12 @@ impl Part {
         Self { id: id.map(str::to_owned), kind, modality: 0, mime, content: text.to_owned(), extra }
     }
 
-    /// The columns of its row, apart from whose it is.
+    /// Returns the columns of its row, without the message id.
     pub(super) fn columns(&self) -> Vec<(&'static str, Value)> {
         let extra = if self.extra.is_empty() {
             Value::Null
         } else {
-            Value::Text(json(&self.extra).as_str().to_owned())
+            Value::Text(json_of(&self.extra).as_str().to_owned())
         };
         vec![
             ("id", self.id.as_deref().map_or(Value::Null, Value::from)),
@@ -71,7 +72,7 @@ impl Part {
         ]
     }
 
-    /// The block that a row is. `api` says whose thinking it is.
+    /// Returns the block of a row. `api` is the provider of thinking.
     pub(super) fn to_block(&self, api: Option<&str>) -> Block {
         let known = match (self.kind.as_str(), self.modality) {
             ("content", 0) => Some(Block::Text(Text { text: self.content.clone(), extra: self.fields() })),
@@ -86,7 +87,7 @@ impl Part {
     fn fields(&self) -> Fields {
         let mut fields = self.extra.clone();
         if let Some(id) = &self.id {
-            fields.set("id", string(id));
+            fields.set("id", json_of(id));
         }
         fields
     }
@@ -116,7 +117,7 @@ impl Part {
     }
 
     fn call(&self) -> Option<Block> {
-        let mut found: Found<'_> = serde_json::from_str(shallow(&self.content)?).ok()?;
+        let mut found: RawObject<'_> = serde_json::from_str(shallow(&self.content)?).ok()?;
         let name = found.text("name")?;
         let mut input = found.raw("parameters").map(Json::from_raw).unwrap_or_default();
         let mut extra = self.extra.clone();
@@ -128,22 +129,23 @@ impl Part {
         })
     }
 
-    /// A kind that this version does not know.
+    /// A block of an unknown type.
     fn other(&self) -> Block {
         let mut fields = Fields::new();
         if let Some(id) = &self.id {
-            fields.set("id", string(id));
+            fields.set("id", json_of(id));
         }
-        fields.set("modality_type", json(&self.modality));
-        fields.set("mime_type", string(&self.mime));
-        fields.set("content", string(&self.content));
+        fields.set("modality_type", json_of(self.modality));
+        fields.set("mime_type", json_of(&self.mime));
+        fields.set("content", json_of(&self.content));
         if !self.extra.is_empty() {
-            fields.set("extra_fields", json(&self.extra));
+            fields.set("extra_fields", json_of(&self.extra));
         }
         Block::Other(Other { kind: self.kind.clone(), fields })
     }
 
-    /// The row for a block, under the id of the call that it answers, if it does; none for what CPE would refuse.
+    /// Returns the row of a block, with the id of the call that it answers, if any; none if CPE would reject
+    /// it.
     pub(super) fn from_block(block: &Block, api: Option<&str>, answers: Option<&str>) -> Option<Self> {
         let said = |text: &str| Some(Self::text(text, answers, Fields::new()));
         match block {
@@ -185,10 +187,10 @@ impl Part {
         let own = extra.field(THINKER).and_then(|who| who.to::<String>().ok());
         let who = own.clone().or_else(|| api.and_then(thinker_of).map(str::to_owned));
         if let (None, Some(who)) = (own, &who) {
-            extra.set(THINKER, string(who));
+            extra.set(THINKER, json_of(who));
         }
         if let Some(seal) = &block.signature {
-            extra.set(seal_of(who.as_deref()), string(seal));
+            extra.set(seal_of(who.as_deref()), json_of(seal));
         }
         Self { kind: "thinking".to_owned(), ..Self::text(&block.text, None, extra) }.named(None)
     }
@@ -200,11 +202,11 @@ impl Part {
         if !is_object {
             extra.set(INPUT, block.input.clone());
         }
-        let content = format!(r#"{{"name":{},"parameters":{parameters}}}"#, string(&block.name).as_str());
+        let content = format!(r#"{{"name":{},"parameters":{parameters}}}"#, json_of(&block.name).as_str());
         Self { kind: "tool_call".to_owned(), ..Self::text(&content, Some(&block.id), extra) }
     }
 
-    /// Only what was read from CPE goes back to it.
+    /// Only what came from CPE is sent back to it unchanged.
     fn from_other(other: &Other) -> Option<Self> {
         let word = |name: &str| other.fields.field(name).and_then(|value| value.to::<String>().ok());
         let (mime, content) = (word("mime_type")?, word("content")?);
@@ -223,7 +225,7 @@ fn modality_of(media: &Media) -> Option<i64> {
     }
 }
 
-/// What CPE calls the service whose thinking it is.
+/// Returns CPE's name of a provider.
 fn thinker_of(api: &str) -> Option<&str> {
     match api {
         "anthropic" | "gemini" | "openrouter" | "cerebras" | "zai" => Some(api),
@@ -232,7 +234,7 @@ fn thinker_of(api: &str) -> Option<&str> {
     }
 }
 
-/// Where CPE keeps the proof that thinking is the service's own.
+/// Returns the field with CPE's signature of thinking.
 fn seal_of(thinker: Option<&str>) -> &'static str {
     match thinker {
         Some("anthropic") => "anthropic_thinking_signature",
@@ -243,20 +245,12 @@ fn seal_of(thinker: Option<&str>) -> &'static str {
     }
 }
 
-/// The fields of a JSON object, unless it nests too deep.
+/// Parses the fields of a JSON object, unless it nests too deep.
 pub(super) fn object(text: &str) -> Option<Fields> {
     serde_json::from_str(shallow(text)?).ok()
 }
 
-/// A text that can be parsed by whoever recurses.
+/// Returns the text if it is shallow enough for recursive parsers.
 fn shallow(text: &str) -> Option<&str> {
     (deepest(text.as_bytes()) <= ReadLimits::default().depth).then_some(text)
-}
-
-pub(super) fn string(text: &str) -> Json {
-    json(&text)
-}
-
-pub(super) fn json(value: &impl serde::Serialize) -> Json {
-    Json::of(value).expect("texts, numbers, fields and blocks are JSON")
 }

@@ -6,15 +6,16 @@ use serde_json::json;
 
 use crate::error::Result;
 use crate::formats::cpe::forest::Forest;
-use crate::formats::cpe::parts::Part;
-use crate::formats::cpe::shape::Shape;
-use crate::formats::cpe::tag::{TAG, Tag};
-use crate::formats::database::{Database, Row};
-use crate::formats::family::Family;
-use crate::formats::{Aside, Piece, Reading, Source, SourceConversation, SourceMessage, SourceParent};
+use crate::formats::cpe::parts::BlockRow;
+use crate::formats::cpe::shape::RowShape;
+use crate::formats::cpe::tag::{CpeTag, TAG};
+use crate::formats::database::{Database, DatabaseRow};
+use crate::formats::subagent_group::SubagentGroup;
+use crate::formats::thread_builder::ThreadBuilder;
+use crate::formats::{Reading, Source, SourceConversation, SourceMessage, SourceParent};
 use crate::model::Json;
 
-/// How the title of a run of a sub-agent begins; its name and which of its runs follow.
+/// The prefix of a sub-agent run's title; the name and the run follow.
 const RUN: &str = "subagent:";
 
 pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
@@ -23,21 +24,19 @@ pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
         database.need("blocks", &["message_id", "block_type", "content", "sequence_order"])?;
         let forest = Forest::of(database, reading)?;
         let mut sessions = sessions_of(database, &forest)?;
-        let (trees, mut names, mut family) = (forest.trees(), HashMap::new(), Family::default());
+        let (trees, mut names, mut family) = (forest.trees(), HashMap::new(), SubagentGroup::default());
         for tree in trees {
             let own = sessions.remove(&tree[0]).unwrap_or_default();
-            let mut strand =
-                Strand { database, forest: &forest, names: &mut names, waiting: None, newest: None };
-            let conversation = strand.read(&tree, &own, reading)?;
+            let conversation = CpeThread::read(database, &forest, &mut names, &tree, &own, reading)?;
             family.add(&conversation, reading)?;
         }
         family.finish(reading)
     })
 }
 
-/// The sessions whose newest message is in a tree, by the root of the tree.
-fn sessions_of(database: &Database, forest: &Forest) -> Result<HashMap<usize, Vec<Row>>> {
-    let mut sessions: HashMap<usize, Vec<Row>> = HashMap::new();
+/// Returns the sessions whose newest message is in a tree, by the root of the tree.
+fn sessions_of(database: &Database, forest: &Forest) -> Result<HashMap<usize, Vec<DatabaseRow>>> {
+    let mut sessions: HashMap<usize, Vec<DatabaseRow>> = HashMap::new();
     if !database.has("acp_sessions", &["id", "last_message_id", "cwd", "title"])? {
         return Ok(sessions);
     }
@@ -52,87 +51,71 @@ fn sessions_of(database: &Database, forest: &Forest) -> Result<HashMap<usize, Ve
 }
 
 /// One conversation while it is read.
-struct Strand<'a> {
+struct CpeThread<'a> {
     database: &'a Database,
     forest: &'a Forest,
-    /// The messages that rows are, where a row has another name.
+    /// The ids of messages whose rows have another id.
     names: &'a mut HashMap<usize, String>,
-    /// A message that the next row may go on with.
-    waiting: Option<Waiting>,
-    /// The newest row and its name; the next one mostly follows it.
+    /// Holds a message that the next row may continue.
+    thread: ThreadBuilder,
+    /// True when the held message has all of its blocks.
+    is_whole: bool,
+    /// The title of the root.
+    title: Option<String>,
+    /// The newest row and its id; the next row usually follows it.
     newest: Option<(usize, String)>,
 }
 
-/// A message of which more rows may come.
-struct Waiting {
-    found: SourceMessage,
-    /// True when it has all of its blocks.
-    is_whole: bool,
-}
-
-/// A row of `messages` with its blocks, its tag, and the text of all that.
-struct Found {
+/// A row of `messages` with its blocks, its tag and the text of both.
+struct LoadedRow {
     id: String,
-    shape: Shape,
-    tag: Tag,
+    shape: RowShape,
+    tag: CpeTag,
     source: String,
 }
 
-impl Strand<'_> {
+impl<'a> CpeThread<'a> {
     fn read(
-        &mut self,
+        database: &'a Database,
+        forest: &'a Forest,
+        names: &'a mut HashMap<usize, String>,
         tree: &[usize],
-        sessions: &[Row],
+        sessions: &[DatabaseRow],
         reading: &mut Reading<'_>,
     ) -> Result<SourceConversation> {
-        let root = self.found(tree[0])?;
+        let root = row(database, forest, tree[0])?;
         let title = root.shape.title.clone();
-        // Of several sessions in one tree, the program was last in the one that has the newest message.
-        let place = |session: &&Row| session.text("last_message_id").and_then(|last| self.forest.place(last));
+        // If a tree has several sessions, the one with the newest message was used last.
+        let place =
+            |session: &&DatabaseRow| session.text("last_message_id").and_then(|last| forest.place(last));
         let session = sessions.iter().max_by_key(place);
-        let mut conversation = conversation_of(root, session);
-        reading.give(Piece::Conversation(Box::new(conversation.clone())))?;
+        let thread = ThreadBuilder::announced(conversation_of(root, session), reading)?;
+        let mut read = Self { database, forest, names, thread, is_whole: false, title, newest: None };
         for place in tree {
-            self.take(*place, &conversation.id, title.as_deref(), reading)?;
+            read.take(*place, reading)?;
         }
-        self.flush(reading)?;
+        read.flush(reading)?;
         for session in sessions {
-            let source = session.to_json(&[]).to_string();
-            reading.give(Piece::Aside(Aside { conversation: conversation.id.clone(), line: 0, source }))?;
+            read.thread.aside(0, session.to_json(&[]).to_string(), reading)?;
         }
-        let head = session.and_then(|session| place(&session)).map(|place| self.name(place));
-        if let Some(head) = head {
-            conversation.head = Some(head?);
-            reading.give(Piece::Conversation(Box::new(conversation.clone())))?;
+        if let Some(newest) = session.and_then(|session| place(&session)) {
+            let head = read.name(newest)?;
+            read.thread.finish(Some(head), reading)?;
         }
-        Ok(conversation)
+        Ok(read.thread.conversation)
     }
 
-    fn take(
-        &mut self,
-        place: usize,
-        conversation: &str,
-        title: Option<&str>,
-        reading: &mut Reading<'_>,
-    ) -> Result<()> {
-        let found = self.found(place)?;
+    fn take(&mut self, place: usize, reading: &mut Reading<'_>) -> Result<()> {
+        let found = row(self.database, self.forest, place)?;
         self.database.pass(found.source.len() as u64, reading)?;
         let node = self.forest.node(place);
         let said = found.shape.to_message(node.words);
         if found.tag.continues
-            && let Some(before) = &mut self.waiting
+            && let Some(before) = self.thread.held()
         {
-            if !before.is_whole {
-                before.found.message.blocks.extend(said.blocks);
-            }
-            before.found.source.push('\n');
-            before.found.source.push_str(&found.source);
-            let most = reading.limits().line_bytes;
-            if before.found.source.len() as u64 > most {
-                return Err(crate::Error::invalid(format!("a message has more than {most} bytes")));
-            }
-            self.names.insert(place, before.found.id.clone());
-            return Ok(());
+            self.names.insert(place, before.id.clone());
+            let blocks = if self.is_whole { Vec::new() } else { said.blocks };
+            return self.thread.extend_held(blocks, &found.source, reading);
         }
         self.flush(reading)?;
         let parent = node.parent.map(|parent| self.name(parent)).transpose()?;
@@ -142,38 +125,28 @@ impl Strand<'_> {
             id = own;
         }
         self.newest = Some((place, id.clone()));
-        let label = found.shape.title.filter(|own| Some(own.as_str()) != title);
+        let label = found.shape.title.filter(|own| Some(own) != self.title.as_ref());
         message.label = found.tag.label.or(label);
-        let mut read = SourceMessage {
-            conversation: conversation.to_owned(),
-            id,
-            parent,
-            message,
-            keeps: found.tag.keeps,
-            line: 0,
-            source: found.source,
-        };
+        let read = self.thread.message(id, parent, message);
+        let mut read = SourceMessage { keeps: found.tag.keeps, source: found.source, ..read };
         if let Some(shell) = found.tag.message {
             let (blocks, label) = (read.message.blocks, read.message.label);
             read.message = shell;
             (read.message.blocks, read.message.label) = (blocks, label);
         }
-        let is_whole = found.tag.blocks.is_some();
+        self.is_whole = found.tag.blocks.is_some();
         if let Some(blocks) = found.tag.blocks {
             read.message.blocks = blocks;
         }
-        self.waiting = Some(Waiting { found: read, is_whole });
+        self.thread.hold(read);
         Ok(())
     }
 
     fn flush(&mut self, reading: &mut Reading<'_>) -> Result<()> {
-        match self.waiting.take() {
-            Some(waiting) => reading.give(Piece::Message(Box::new(waiting.found))),
-            None => Ok(()),
-        }
+        self.thread.take_held().map_or(Ok(()), |held| self.thread.add(held, reading))
     }
 
-    /// What the message of a row is called.
+    /// Returns the id of a row's message.
     fn name(&self, place: usize) -> Result<String> {
         if let Some(name) = self.names.get(&place) {
             return Ok(name.clone());
@@ -185,23 +158,23 @@ impl Strand<'_> {
         let row = self.database.one("SELECT id FROM messages WHERE rowid = ?1", &[number.into()])?;
         Ok(row.and_then(|row| row.word("id")).unwrap_or_default())
     }
-
-    fn found(&self, place: usize) -> Result<Found> {
-        let number = self.forest.node(place).row;
-        let rows = self.database.all("SELECT * FROM messages WHERE rowid = ?1", &[number.into()])?;
-        let row = rows.first().ok_or_else(|| crate::Error::corrupt("a message is gone from the database"))?;
-        let id = row.word("id").unwrap_or_default();
-        let sql = "SELECT * FROM blocks WHERE message_id = ?1 ORDER BY sequence_order";
-        let blocks = self.database.all(sql, &[id.as_str().into()])?;
-        let shape = Shape::of(row, blocks.iter().map(Part::of).collect());
-        let tag = shape.fields.field(TAG).and_then(|tag| Json::to(tag).ok()).unwrap_or_default();
-        let blocks: Vec<_> = blocks.iter().map(|block| block.to_json(&[])).collect();
-        let source = json!({ "message": row.to_json(&[]), "blocks": blocks }).to_string();
-        Ok(Found { id, shape, tag, source })
-    }
 }
 
-fn conversation_of(root: Found, session: Option<&Row>) -> SourceConversation {
+fn row(database: &Database, forest: &Forest, place: usize) -> Result<LoadedRow> {
+    let number = forest.node(place).row;
+    let rows = database.all("SELECT * FROM messages WHERE rowid = ?1", &[number.into()])?;
+    let row = rows.first().ok_or_else(|| crate::Error::corrupt("a message is gone from the database"))?;
+    let id = row.word("id").unwrap_or_default();
+    let sql = "SELECT * FROM blocks WHERE message_id = ?1 ORDER BY sequence_order";
+    let blocks = database.all(sql, &[id.as_str().into()])?;
+    let shape = RowShape::of(row, blocks.iter().map(BlockRow::of).collect());
+    let tag = shape.fields.field(TAG).and_then(|tag| Json::to(tag).ok()).unwrap_or_default();
+    let blocks: Vec<_> = blocks.iter().map(|block| block.to_json(&[])).collect();
+    let source = json!({ "message": row.to_json(&[]), "blocks": blocks }).to_string();
+    Ok(LoadedRow { id, shape, tag, source })
+}
+
+fn conversation_of(root: LoadedRow, session: Option<&DatabaseRow>) -> SourceConversation {
     let created = root.shape.created_at.unwrap_or_default();
     let Some(named) = root.tag.conversation else {
         let mut conversation = SourceConversation::new(root.id.clone(), created);
@@ -221,7 +194,7 @@ fn conversation_of(root: Found, session: Option<&Row>) -> SourceConversation {
     conversation
 }
 
-/// The run that a title stands for. CPE does not say who asked for it.
+/// Parses the title of a run. CPE does not record who started it.
 fn run_of(title: &str, root: &str) -> Option<SourceParent> {
     let (name, run) = title.strip_prefix(RUN)?.split_once(':')?;
     let run = if run.is_empty() { root } else { run };
@@ -233,7 +206,7 @@ fn run_of(title: &str, root: &str) -> Option<SourceParent> {
     })
 }
 
-/// The title of a run.
+/// Returns the title of a run.
 pub(super) fn title_of(parent: &SourceParent) -> String {
     format!("{RUN}{}:{}", parent.name, parent.run)
 }

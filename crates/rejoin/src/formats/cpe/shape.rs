@@ -1,25 +1,27 @@
-//! A row of `messages` with its blocks, as a message and back.
+//! Converts a row of `messages` and its blocks to a message and back.
 
-use crate::formats::cpe::parts::{Part, json, object, string};
+use crate::formats::content::summarize_first_text;
+use crate::formats::cpe::parts::{BlockRow, object};
 use crate::formats::cpe::tag::TAG;
-use crate::formats::database::{Row, Value};
-use crate::model::{Block, Fields, Json, Message, Role, Summary, Time, ToolResult, Usage};
+use crate::formats::database::{DatabaseRow, Value};
+use crate::formats::encoding::json_of;
+use crate::model::{Block, Fields, Json, Message, Role, Time, ToolResult, Usage};
 
-/// Columns that count tokens, beside those of every message.
+/// Columns with token counts, which not every message has.
 const CACHED: [&str; 2] = ["cache_read_tokens", "cache_write_tokens"];
 
-/// What the first words of a row are.
+/// What the first text of a row is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Words {
-    /// Something that was said.
+pub(super) enum TextKind {
+    /// A message.
     Said,
-    /// What stands for the messages before it.
+    /// A summary that replaces the messages before it.
     Summary,
 }
 
 /// One row of `messages` with its blocks.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Shape {
+pub(super) struct RowShape {
     pub(super) role: String,
     pub(super) title: Option<String>,
     pub(super) is_error: bool,
@@ -28,13 +30,13 @@ pub(super) struct Shape {
     pub(super) service: Option<String>,
     pub(super) tokens: Option<(u64, u64)>,
     pub(super) cached: Fields,
-    /// The program's own fields, and ours.
+    /// The program's own fields, and Rejoin's.
     pub(super) fields: Fields,
-    pub(super) parts: Vec<Part>,
+    pub(super) parts: Vec<BlockRow>,
 }
 
-impl Shape {
-    pub(super) fn of(row: &Row, parts: Vec<Part>) -> Self {
+impl RowShape {
+    pub(super) fn of(row: &DatabaseRow, parts: Vec<BlockRow>) -> Self {
         let tokens = match (row.count("input_tokens"), row.count("output_tokens")) {
             (None, None) => None,
             (input, output) => Some((input.unwrap_or(0), output.unwrap_or(0))),
@@ -42,7 +44,7 @@ impl Shape {
         let mut cached = Fields::new();
         for column in CACHED {
             if let Some(count) = row.count(column) {
-                cached.set(column, json(&count));
+                cached.set(column, json_of(count));
             }
         }
         let fields = row.text("message_extra_fields").and_then(object);
@@ -60,14 +62,14 @@ impl Shape {
         }
     }
 
-    /// The columns of its row, apart from what ties it to others.
+    /// Returns the columns of its row, without those that link it to others.
     pub(super) fn columns(&self) -> Vec<(&'static str, Value)> {
         let text = |text: Option<&str>| text.map_or(Value::Null, Value::from);
         let count = |count: Option<u64>| {
             count.and_then(|count| i64::try_from(count).ok()).map_or(Value::Null, Value::Integer)
         };
         let cached = |column: &str| count(self.cached.field(column).and_then(|count| count.to().ok()));
-        let fields = (!self.fields.is_empty()).then(|| json(&self.fields));
+        let fields = (!self.fields.is_empty()).then(|| json_of(&self.fields));
         vec![
             ("title", text(self.title.as_deref())),
             ("role", self.role.as_str().into()),
@@ -83,8 +85,8 @@ impl Shape {
         ]
     }
 
-    /// The message that the columns and blocks are.
-    pub(super) fn to_message(&self, words: Words) -> Message {
+    /// Returns the message of a row.
+    pub(super) fn to_message(&self, words: TextKind) -> Message {
         let role = match self.role.as_str() {
             "user" => Role::User,
             "assistant" => Role::Assistant,
@@ -104,31 +106,26 @@ impl Shape {
         message.usage = self.tokens.map(|(input_tokens, output_tokens)| Usage {
             input_tokens,
             output_tokens,
-            detail: (!self.cached.is_empty()).then(|| json(&self.cached)),
+            detail: (!self.cached.is_empty()).then(|| json_of(&self.cached)),
         });
         if role == Role::System {
-            message.extra.set("role", string(&self.role));
+            message.extra.set("role", json_of(&self.role));
         }
         for (name, word) in [("api", api), ("model", self.model.as_deref())] {
             if let Some(word) = word {
-                message.extra.set(name, string(word));
+                message.extra.set(name, json_of(word));
             }
         }
         for (name, value) in self.fields.iter().filter(|(name, _)| *name != TAG) {
             message.extra.set(name, value.clone());
         }
-        if words == Words::Summary {
-            let first = message.blocks.iter_mut().find(|block| matches!(block, Block::Text(_)));
-            if let Some(block) = first
-                && let Block::Text(text) = block
-            {
-                *block = Block::Summary(Summary { text: text.text.clone(), extra: text.extra.clone() });
-            }
+        if words == TextKind::Summary {
+            summarize_first_text(&mut message);
         }
         message
     }
 
-    /// Blocks in a row with the id of one call are its result.
+    /// Consecutive blocks with one call id form its result.
     fn results(&self, api: Option<&str>) -> Vec<Block> {
         let mut blocks = Vec::new();
         for run in self.parts.chunk_by(|one, other| one.id.is_some() && one.id == other.id) {
@@ -137,12 +134,12 @@ impl Shape {
                 continue;
             };
             let output = match run {
-                [only] if *only == Part::text(&only.content, only.id.as_deref(), Fields::new()) => {
-                    string(&only.content)
+                [only] if *only == BlockRow::text(&only.content, only.id.as_deref(), Fields::new()) => {
+                    json_of(&only.content)
                 }
                 several => {
-                    let nameless = several.iter().map(|part| Part { id: None, ..part.clone() });
-                    json(&nameless.map(|part| part.to_block(api)).collect::<Vec<_>>())
+                    let nameless = several.iter().map(|part| BlockRow { id: None, ..part.clone() });
+                    json_of(nameless.map(|part| part.to_block(api)).collect::<Vec<_>>())
                 }
             };
             let is_error = self.is_error;
@@ -151,7 +148,7 @@ impl Shape {
         blocks
     }
 
-    /// The rows for a message: one, or one for each result of a tool.
+    /// Returns the rows of a message: one, or one per tool result.
     pub(super) fn from_message(message: &Message) -> Vec<Self> {
         let word = |name: &str| message.extra.field(name).and_then(|value| value.to::<String>().ok());
         let (api, model) = (word("api"), word("model"));
@@ -189,7 +186,7 @@ impl Shape {
                 Block::ToolResult(result) => add_result(&mut rows, result, api.as_deref()),
                 block => {
                     let last = rows.last_mut().expect("there is a first row");
-                    last.parts.extend(Part::from_block(block, api.as_deref(), None));
+                    last.parts.extend(BlockRow::from_block(block, api.as_deref(), None));
                 }
             }
         }
@@ -197,23 +194,24 @@ impl Shape {
     }
 }
 
-/// CPE tells by the message whether a tool failed, so each result has a row of its own.
-fn add_result(rows: &mut Vec<Shape>, result: &ToolResult, api: Option<&str>) {
+/// CPE records failure per message, so each result has a row of its own.
+fn add_result(rows: &mut Vec<RowShape>, result: &ToolResult, api: Option<&str>) {
     let last = rows.last().expect("there is a first row");
     if last.role == "tool_result" && !last.parts.is_empty() {
         let (role, created_at) = (last.role.clone(), last.created_at);
-        rows.push(Shape { role, created_at, ..Shape::default() });
+        rows.push(RowShape { role, created_at, ..RowShape::default() });
     }
     let last = rows.last_mut().expect("there is a first row");
     if last.role == "tool_result" {
         last.is_error = result.is_error;
     }
     let said = match (result.output.to::<String>(), result.output.to::<Vec<Block>>()) {
-        (Ok(text), _) => vec![Part::text(&text, Some(&result.call_id), Fields::new())],
-        (Err(_), Ok(blocks)) if !blocks.is_empty() && blocks.iter().all(is_plain) => {
-            blocks.iter().filter_map(|block| Part::from_block(block, api, Some(&result.call_id))).collect()
-        }
-        _ => vec![Part::text(result.output.as_str(), Some(&result.call_id), Fields::new())],
+        (Ok(text), _) => vec![BlockRow::text(&text, Some(&result.call_id), Fields::new())],
+        (Err(_), Ok(blocks)) if !blocks.is_empty() && blocks.iter().all(is_plain) => blocks
+            .iter()
+            .filter_map(|block| BlockRow::from_block(block, api, Some(&result.call_id)))
+            .collect(),
+        _ => vec![BlockRow::text(result.output.as_str(), Some(&result.call_id), Fields::new())],
     };
     last.parts.extend(said);
 }
@@ -222,12 +220,12 @@ fn is_plain(block: &Block) -> bool {
     matches!(block, Block::Text(_) | Block::Media(_))
 }
 
-/// A time as SQLite writes it, in UTC.
+/// Formats a time as SQLite does, in UTC.
 pub(super) fn stamp(time: Time) -> String {
     time.to_string().trim_end_matches('Z').replace('T', " ")
 }
 
-/// The API that CPE's name of a service stands for.
+/// Returns the API of a CPE provider.
 fn api_of(service: &str) -> &str {
     match service {
         "responses" => "openai-responses",

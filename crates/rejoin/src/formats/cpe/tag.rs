@@ -1,21 +1,21 @@
-//! What Rejoin writes beside a message for what CPE has no place for.
+//! The tag that Rejoin writes with a message for what CPE cannot hold.
 
 use serde::{Deserialize, Serialize};
 
 use crate::formats::{SourceKept, SourceParent};
 use crate::model::{Block, Json, Message, Settings, Time};
 
-/// The name of the tag among the fields of a message.
+/// The field of a message that holds the tag.
 pub(super) const TAG: &str = "rejoin";
 
-/// Whatever is not said by the columns. An empty one is not written.
+/// Everything that the columns do not hold. An empty tag is not written.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub(super) struct Tag {
-    /// The id, where it has not six characters.
+pub(super) struct CpeTag {
+    /// The id, if it does not have six characters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) id: Option<String>,
-    /// True for a row that belongs to the message before it.
+    /// True for a row that continues the previous message.
     #[serde(skip_serializing_if = "is_false")]
     pub(super) continues: bool,
     /// The message without its blocks.
@@ -24,20 +24,20 @@ pub(super) struct Tag {
     /// Its blocks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) blocks: Option<Vec<Block>>,
-    /// The branch that starts here.
+    /// The label of the branch that starts here.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) label: Option<String>,
-    /// Of a summary: what stays.
+    /// For a summary: the messages that it keeps.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) keeps: Vec<SourceKept>,
-    /// Of a root: the conversation.
+    /// For a root: the conversation.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) conversation: Option<Named>,
+    pub(super) conversation: Option<TaggedConversation>,
 }
 
 /// A conversation of Rejoin.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Named {
+pub(super) struct TaggedConversation {
     pub(super) id: String,
     pub(super) created_at: Time,
     #[serde(default)]
@@ -47,12 +47,12 @@ pub(super) struct Named {
     #[serde(default)]
     pub(super) settings: Settings,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) parent: Option<Above>,
+    pub(super) parent: Option<TaggedParent>,
 }
 
-/// What started a run of a sub-agent.
+/// What started a sub-agent run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Above {
+pub(super) struct TaggedParent {
     conversation: String,
     #[serde(default)]
     message: Option<String>,
@@ -60,21 +60,21 @@ pub(super) struct Above {
     run: String,
 }
 
-impl From<&SourceParent> for Above {
+impl From<&SourceParent> for TaggedParent {
     fn from(parent: &SourceParent) -> Self {
         let SourceParent { conversation, message, name, run } = parent.clone();
         Self { conversation, message, name, run }
     }
 }
 
-impl From<Above> for SourceParent {
-    fn from(Above { conversation, message, name, run }: Above) -> Self {
+impl From<TaggedParent> for SourceParent {
+    fn from(TaggedParent { conversation, message, name, run }: TaggedParent) -> Self {
         Self { conversation, message, name, run }
     }
 }
 
-impl Tag {
-    /// The tag as a field, unless it says nothing.
+impl CpeTag {
+    /// Returns the tag as a field; none if it is empty.
     pub(super) fn to_field(&self) -> Option<Json> {
         (*self != Self::default()).then(|| Json::of(self).expect("a tag is plain data"))
     }

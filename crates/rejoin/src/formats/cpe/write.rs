@@ -1,7 +1,7 @@
-//! Writes a database that CPE opens and goes on with.
+//! Writes a database that CPE can open and continue.
 //!
-//! Each row says in CPE's own terms what can be said so. The writer reads it back; what is missing then goes into the
-//! tag.
+//! Each row uses CPE's own columns where possible. The writer reads the row back, and what is missing goes
+//! into the tag.
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
@@ -10,25 +10,25 @@ use sha2::{Digest as _, Sha256};
 
 use crate::error::Result;
 use crate::formats::cpe::read::title_of;
-use crate::formats::cpe::shape::{Shape, Words, stamp};
-use crate::formats::cpe::tag::{Named, TAG, Tag};
-use crate::formats::database::{Building, Value};
+use crate::formats::cpe::shape::{RowShape, TextKind, stamp};
+use crate::formats::cpe::tag::{CpeTag, TAG, TaggedConversation};
+use crate::formats::database::{DatabaseBuilder, Value};
 use crate::formats::{SourceConversation, SourceMessage, Tree, Written};
 use crate::model::{Block, Message};
 
-/// The name of the file in the directory of a project.
+/// The name of the file in a project's directory.
 const FILE: &str = ".cpeconvo";
 
-/// The columns of every version that there was; each version names the ones it knows.
+/// The columns of all versions; each version uses those it knows.
 const SCHEMA: &str = include_str!("schema.sql");
 
-/// How long an id is, and what it is made of.
+/// The length and the alphabet of an id.
 const LENGTH: usize = 6;
 const LETTERS: &[u8; 62] = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
 pub(super) fn write(tree: &Tree) -> Result<Vec<Written>> {
     let main = tree.main()?;
-    let mut file = File { building: Building::new(SCHEMA)?, taken: HashSet::new() };
+    let mut file = DatabaseWriter { building: DatabaseBuilder::new(SCHEMA)?, taken: HashSet::new() };
     let others = tree.conversations.iter().filter(|other| other.id != main.id);
     for conversation in std::iter::once(main).chain(others) {
         file.write(tree, conversation)?;
@@ -37,26 +37,26 @@ pub(super) fn write(tree: &Tree) -> Result<Vec<Written>> {
 }
 
 /// The database while it is made.
-struct File {
-    building: Building,
-    /// Ids that are used.
+struct DatabaseWriter {
+    building: DatabaseBuilder,
+    /// Ids in use.
     taken: HashSet<String>,
 }
 
-impl File {
+impl DatabaseWriter {
     fn write(&mut self, tree: &Tree, conversation: &SourceConversation) -> Result<()> {
         let title = match &conversation.parent {
             Some(parent) => Some(title_of(parent)),
             None => conversation.header.title.clone().filter(|title| !title.trim().is_empty()),
         };
-        // The first row of a message, which is its name, and the last, which others follow.
+        // The first row of a message, which gives it its id, and the last, which its children follow.
         let mut rows: HashMap<&str, (String, String)> = HashMap::new();
         let mut last = None;
         for found in tree.messages_of(&conversation.id) {
             let above =
                 found.parent.as_deref().and_then(|parent| rows.get(parent)).map(|(_, last)| last.clone());
             let is_first = rows.is_empty();
-            let mut tag = Tag { keeps: found.keeps.clone(), ..Tag::default() };
+            let mut tag = CpeTag { keeps: found.keeps.clone(), ..CpeTag::default() };
             if is_first {
                 tag.conversation = Some(named(conversation));
             }
@@ -81,17 +81,17 @@ impl File {
         self.building.add("acp_sessions", &fields)
     }
 
-    /// Writes the rows of a message, and tells the ids of the first and the last.
+    /// Writes the rows of a message and returns the ids of the first and the last.
     fn write_message(
         &mut self,
         found: &SourceMessage,
         above: Option<String>,
         title: Option<&str>,
-        mut tag: Tag,
+        mut tag: CpeTag,
     ) -> Result<(String, String)> {
         let is_summary = found.message.blocks.iter().any(|block| matches!(block, Block::Summary(_)));
-        let words = if is_summary && above.is_some() { Words::Summary } else { Words::Said };
-        let mut shapes = Shape::from_message(&found.message);
+        let words = if is_summary && above.is_some() { TextKind::Summary } else { TextKind::Said };
+        let mut shapes = RowShape::from_message(&found.message);
         shapes[0].title = title.or(found.message.label.as_deref()).map(str::to_owned);
         complete(&mut tag, &found.message, &shapes, words);
         if title.is_some() && found.message.label.is_some() {
@@ -103,20 +103,20 @@ impl File {
         for (place, mut shape) in shapes.into_iter().enumerate() {
             if place > 0 {
                 id = self.id_of(&found.conversation, &format!("{}/{place}", found.id));
-                tag = Tag { continues: true, ..Tag::default() };
+                tag = CpeTag { continues: true, ..CpeTag::default() };
             }
             if let Some(tag) = tag.to_field() {
                 shape.fields.set(TAG, tag);
             }
             let tie =
-                if place == 0 && words == Words::Summary { "compaction_parent_id" } else { "parent_id" };
+                if place == 0 && words == TextKind::Summary { "compaction_parent_id" } else { "parent_id" };
             self.write_row(&id, tie, above.as_deref(), &shape)?;
             above = Some(id.clone());
         }
         Ok((first, id))
     }
 
-    fn write_row(&self, id: &str, tie: &'static str, above: Option<&str>, shape: &Shape) -> Result<()> {
+    fn write_row(&self, id: &str, tie: &'static str, above: Option<&str>, shape: &RowShape) -> Result<()> {
         let mut fields = vec![("id", id.into()), (tie, above.map_or(Value::Null, Value::from))];
         fields.extend(shape.columns());
         self.building.add("messages", &fields)?;
@@ -134,7 +134,7 @@ impl File {
         Ok(())
     }
 
-    /// An id as it is, if it is one of CPE's; otherwise one that is made of it.
+    /// Returns the id itself if it is a CPE id, otherwise one derived from it.
     fn id_of(&mut self, conversation: &str, id: &str) -> String {
         let is_own = id.len() == LENGTH && id.bytes().all(|byte| byte.is_ascii_alphanumeric());
         if is_own && self.taken.insert(id.to_owned()) {
@@ -160,11 +160,11 @@ impl File {
     }
 }
 
-/// Adds to the tag what the rows do not say by themselves.
-fn complete(tag: &mut Tag, message: &Message, shapes: &[Shape], words: Words) {
+/// Adds to the tag what the rows do not hold.
+fn complete(tag: &mut CpeTag, message: &Message, shapes: &[RowShape], words: TextKind) {
     let mut read = shapes[0].to_message(words);
     for shape in &shapes[1..] {
-        read.blocks.extend(shape.to_message(Words::Said).blocks);
+        read.blocks.extend(shape.to_message(TextKind::Said).blocks);
     }
     let shell = |message: &Message| {
         let mut shell = message.clone();
@@ -180,10 +180,10 @@ fn complete(tag: &mut Tag, message: &Message, shapes: &[Shape], words: Words) {
     }
 }
 
-/// The conversation, as neither its root nor its session says it.
-fn named(conversation: &SourceConversation) -> Named {
+/// Returns the conversation for the tag of its root, because the columns do not hold all of it.
+fn named(conversation: &SourceConversation) -> TaggedConversation {
     let header = &conversation.header;
-    Named {
+    TaggedConversation {
         id: conversation.id.clone(),
         created_at: conversation.created_at,
         title: header.title.clone(),

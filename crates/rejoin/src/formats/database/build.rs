@@ -1,21 +1,21 @@
-//! A database for another program, made in memory.
+//! Builds a database for another program, in memory.
 
 use rusqlite::Connection;
 
 use crate::error::Result;
 use crate::formats::database::Value;
-use crate::formats::database::fault::told;
+use crate::formats::database::fault::sqlite_error;
 use crate::formats::database::open::in_memory;
 
 /// A database while it is made.
-pub(in crate::formats) struct Building(Connection);
+pub(in crate::formats) struct DatabaseBuilder(Connection);
 
-impl Building {
-    /// An empty database with these tables.
+impl DatabaseBuilder {
+    /// Creates an empty database with these tables.
     pub(in crate::formats) fn new(schema: &str) -> Result<Self> {
         let connection = in_memory()?;
-        connection.execute_batch("PRAGMA foreign_keys = ON; BEGIN;").map_err(told)?;
-        connection.execute_batch(schema).map_err(told)?;
+        connection.execute_batch("PRAGMA foreign_keys = ON; BEGIN;").map_err(sqlite_error)?;
+        connection.execute_batch(schema).map_err(sqlite_error)?;
         Ok(Self(connection))
     }
 
@@ -28,13 +28,13 @@ impl Building {
         self.0
             .prepare_cached(&sql)
             .and_then(|mut statement| statement.execute(values))
-            .map_err(told)
+            .map_err(sqlite_error)
             .map(drop)
     }
 
-    /// The bytes of the file.
+    /// Returns the bytes of the file.
     pub(in crate::formats) fn into_bytes(mut self) -> Result<Vec<u8>> {
-        self.0.execute_batch("COMMIT").map_err(told)?;
-        Ok(self.0.serialize("main").map_err(told)?.to_vec())
+        self.0.execute_batch("COMMIT").map_err(sqlite_error)?;
+        Ok(self.0.serialize("main").map_err(sqlite_error)?.to_vec())
     }
 }

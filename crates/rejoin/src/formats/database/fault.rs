@@ -1,11 +1,11 @@
-//! SQLite's errors about another program's database, told as the library's.
+//! Converts SQLite's errors about another program's database into this crate's errors.
 
 use rusqlite::ErrorCode;
 
 use crate::error::{Error, ErrorKind};
 
-/// Says what is wrong with the database in words that lead somewhere.
-pub(super) fn told(cause: rusqlite::Error) -> Error {
+/// Explains the problem with the database in words that suggest a solution.
+pub(super) fn sqlite_error(cause: rusqlite::Error) -> Error {
     let (kind, message) = match cause.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked | ErrorCode::FileLockingProtocolFailed) => {
             (ErrorKind::Locked, "its program holds the database")
@@ -19,7 +19,7 @@ pub(super) fn told(cause: rusqlite::Error) -> Error {
         Some(ErrorCode::OperationInterrupted) => {
             (ErrorKind::Corrupt, "reading the database takes more steps than one of its size can need")
         }
-        // A change that was cut off can be undone only by someone who may write.
+        // Rolling back an interrupted change takes write permission.
         Some(ErrorCode::ReadOnly) => (
             ErrorKind::Unavailable,
             "the database was left in the middle of a change; open it with its program first",
@@ -27,6 +27,6 @@ pub(super) fn told(cause: rusqlite::Error) -> Error {
         Some(ErrorCode::Unknown) | None => (ErrorKind::Unsupported, "the tables are not as they should be"),
         Some(_) => (ErrorKind::Unavailable, "read the database"),
     };
-    // SQLite's error would give its words twice: its own, and those of its cause.
+    // SQLite's error would repeat the words of its cause.
     Error::new(kind, message).because(cause.to_string())
 }

@@ -1,7 +1,7 @@
-//! Databases of other programs: opened to be read, and taken for whatever a stranger may have put into them.
+//! Databases of other programs: opened read-only and treated as untrusted input.
 //!
-//! Only plain tables are read. A view or a virtual table that has the name of one is refused, because it would run what
-//! someone else wrote. What is read is one state of the database, also while its program goes on writing.
+//! Only plain tables are read. A view or a virtual table in place of a table is rejected, because it could
+//! run code from a stranger. All reads see one snapshot, even while the program keeps writing.
 
 mod build;
 mod fault;
@@ -17,45 +17,47 @@ use std::time::Duration;
 use rusqlite::Connection;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 
-pub(super) use build::Building;
-pub(super) use row::{Row, Value};
+pub(super) use build::DatabaseBuilder;
+pub(super) use row::{DatabaseRow, Value};
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::formats::byte_budget::check_message;
 use crate::formats::{Detection, Piece, ReadLimits, Reading, Source};
-use fault::told;
-use open::{MAGIC, Stamp, open};
+use fault::sqlite_error;
+use open::{DatabaseStamp, MAGIC, open};
 
-/// The step in which progress is told.
+/// The interval of progress reports.
 const STEP: u64 = 256 * 1024;
 
-/// A database that is read.
+/// An open database.
 pub(super) struct Database {
     connection: Connection,
     path: PathBuf,
     bytes: u64,
-    /// The most bytes of what is held at once.
+    /// The limit on bytes held at once.
     most: u64,
-    before: Option<Stamp>,
-    /// The names of the columns of each query; they are asked for with every message.
+    before: Option<DatabaseStamp>,
+    /// The column names of each query, which are needed for every message.
     columns: RefCell<HashMap<String, Rc<[String]>>>,
     passed: Cell<u64>,
-    told: Cell<u64>,
+    reported: Cell<u64>,
 }
 
-/// So long a database may be held that is only looked at: every format looks.
+/// How long detection waits for a lock: every format opens the database.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// True for a database of which this can be said; of one that cannot be read, nothing can.
+/// True if the database satisfies the condition; false if it cannot be read.
 pub(super) fn holds(path: &Path, is_so: impl Fn(&Database) -> Result<bool>) -> bool {
     let look = || {
         let database = Database::open(path, ReadLimits::default())?;
-        database.connection.busy_timeout(LOOK).map_err(told)?;
+        database.connection.busy_timeout(LOOK).map_err(sqlite_error)?;
         is_so(&database)
     };
     look().unwrap_or(false)
 }
 
-/// Why a database cannot be looked at now, though it may be one of a known program: it is held, or a change was cut off.
+/// Returns why a database that may belong to a known program cannot be read now: it is locked, or a change
+/// was interrupted.
 pub(super) fn fault(source: &Source) -> Option<Error> {
     let look = || {
         let database = Database::open(source.path(), ReadLimits::default())?;
@@ -65,7 +67,7 @@ pub(super) fn fault(source: &Source) -> Option<Error> {
     matches!(error.kind(), ErrorKind::Locked | ErrorKind::Unavailable).then_some(error)
 }
 
-/// Whether a source is a database with these tables and columns.
+/// Detects a database by its tables and columns.
 pub(super) fn detect(source: &Source, is_own: impl Fn(&Database) -> Result<bool>) -> Detection {
     let is_own_at = |path: &Path| holds(path, &is_own);
     if source.head().starts_with(MAGIC) {
@@ -79,52 +81,52 @@ pub(super) fn detect(source: &Source, is_own: impl Fn(&Database) -> Result<bool>
     }
 }
 
-/// True for a source that is a database of any kind.
+/// True for a database of any kind.
 pub(super) fn is_database(source: &Source) -> bool {
     source.head().starts_with(MAGIC)
 }
 
 impl Database {
-    /// Opens a database to read it.
+    /// Opens a database for reading.
     fn open(path: &Path, limits: ReadLimits) -> Result<Self> {
         let opened = open(path, limits)?;
         let most = limits.line_bytes;
         let (passed, last) = (Cell::new(0), Cell::new(0));
         let (connection, path, bytes, before) = (opened.connection, opened.path, opened.bytes, opened.before);
         let columns = RefCell::default();
-        Ok(Self { connection, path, bytes, most, before, columns, passed, told: last })
+        Ok(Self { connection, path, bytes, most, before, columns, passed, reported: last })
     }
 
-    /// Reads one state of a database, and makes sure that it was one.
+    /// Reads a database and verifies afterwards that it was one snapshot.
     pub(super) fn read(
         source: &Source,
         reading: &mut Reading<'_>,
         read: impl FnOnce(&Self, &mut Reading<'_>) -> Result<()>,
     ) -> Result<()> {
         let database = Self::open(source.path(), reading.limits())?;
-        database.connection.execute_batch("BEGIN").map_err(told)?;
+        database.connection.execute_batch("BEGIN").map_err(sqlite_error)?;
         let done = read(&database, reading);
-        if database.before.as_ref().is_some_and(|before| *before != Stamp::of(&database.path)) {
-            // Whatever went wrong may have gone wrong because of that.
+        if database.before.as_ref().is_some_and(|before| *before != DatabaseStamp::of(&database.path)) {
+            // The error may be a consequence of that, so that is reported.
             return Err(Error::new(ErrorKind::Locked, "its program changed the database while it was read"));
         }
         done?;
         database.pass(database.bytes, reading)
     }
 
-    /// Tells that so many bytes more were read, as far as the file has them.
+    /// Reports progress, limited to the size of the file.
     pub(super) fn pass(&self, bytes: u64, reading: &mut Reading<'_>) -> Result<()> {
         let passed = self.passed.get().saturating_add(bytes).min(self.bytes);
         self.passed.set(passed);
-        let new = passed - self.told.get();
+        let new = passed - self.reported.get();
         if new < STEP && passed < self.bytes || new == 0 {
             return Ok(());
         }
-        self.told.set(passed);
+        self.reported.set(passed);
         reading.give(Piece::Passed(new))
     }
 
-    /// The columns of a table; none when there is no such table. Anything else of its name is refused.
+    /// Returns the columns of a table; none if it does not exist. Rejects anything else with its name.
     pub(super) fn columns(&self, table: &str) -> Result<Option<Vec<String>>> {
         let refused = || Error::invalid(format!("`{table}` is not a plain table"));
         let schema =
@@ -136,7 +138,7 @@ impl Database {
             return Err(refused());
         }
         let columns = self.all(&format!("PRAGMA main.table_xinfo(\"{table}\")"), &[])?;
-        // A column that is computed when it is read runs what someone else wrote.
+        // A generated column would run code from a stranger.
         if columns.iter().any(|column| matches!(column.integer("hidden"), Some(1 | 2))) {
             return Err(refused());
         }
@@ -149,7 +151,7 @@ impl Database {
         Ok(!own.is_empty() && columns.iter().all(|column| own.iter().any(|name| name == column)))
     }
 
-    /// Refuses a database without such a table.
+    /// Fails for a database without this table.
     pub(super) fn need(&self, table: &str, columns: &[&str]) -> Result<()> {
         if self.has(table, columns)? {
             return Ok(());
@@ -161,53 +163,51 @@ impl Database {
         ))
     }
 
-    /// Hands over the rows of a query, one at a time.
+    /// Passes on the rows of a query, one at a time.
     pub(super) fn each(
         &self,
         sql: &str,
         parameters: &[Value],
-        take: &mut dyn FnMut(Row) -> Result<()>,
+        take: &mut dyn FnMut(DatabaseRow) -> Result<()>,
     ) -> Result<()> {
-        let mut statement = self.connection.prepare_cached(sql).map_err(told)?;
+        let mut statement = self.connection.prepare_cached(sql).map_err(sqlite_error)?;
         let known = self.columns.borrow().get(sql).cloned();
         let columns = known.unwrap_or_else(|| {
             let columns: Rc<[String]> = statement.column_names().map(str::to_owned).collect();
             self.columns.borrow_mut().insert(sql.to_owned(), Rc::clone(&columns));
             columns
         });
-        let mut rows = statement.query(rusqlite::params_from_iter(parameters)).map_err(told)?;
-        while let Some(row) = rows.next().map_err(told)? {
+        let mut rows = statement.query(rusqlite::params_from_iter(parameters)).map_err(sqlite_error)?;
+        while let Some(row) = rows.next().map_err(sqlite_error)? {
             let mut values = Vec::with_capacity(columns.len());
             for place in 0..columns.len() {
-                values.push(value_of(row.get_ref(place).map_err(told)?));
+                values.push(value_of(row.get_ref(place).map_err(sqlite_error)?));
             }
-            take(Row { columns: Rc::clone(&columns), values })?;
+            take(DatabaseRow { columns: Rc::clone(&columns), values })?;
         }
         Ok(())
     }
 
-    /// The rows of a query. They belong to one message, so they have at most the bytes of one.
-    pub(super) fn all(&self, sql: &str, parameters: &[Value]) -> Result<Vec<Row>> {
+    /// Returns the rows of a query, which belong to one message and are limited to its size.
+    pub(super) fn all(&self, sql: &str, parameters: &[Value]) -> Result<Vec<DatabaseRow>> {
         let (mut all, mut bytes) = (Vec::new(), 0u64);
         self.each(sql, parameters, &mut |row| {
             bytes = row.values.iter().fold(bytes, |bytes, value| bytes.saturating_add(value.bytes()));
-            if bytes > self.most {
-                return Err(Error::invalid(format!("a message has more than {} bytes", self.most)));
-            }
+            check_message(bytes, self.most)?;
             all.push(row);
             Ok(())
         })?;
         Ok(all)
     }
 
-    /// The first row of a query.
-    pub(super) fn one(&self, sql: &str, parameters: &[Value]) -> Result<Option<Row>> {
+    /// Returns the first row of a query.
+    pub(super) fn one(&self, sql: &str, parameters: &[Value]) -> Result<Option<DatabaseRow>> {
         Ok(self.all(sql, parameters)?.into_iter().next())
     }
 
-    /// Names, one for each row: a few bytes for each, however many there are.
+    /// Returns the ids in the first column of a query. They are counted against a limit.
     pub(super) fn names(&self, sql: &str, parameters: &[Value]) -> Result<Vec<String>> {
-        let (mut names, mut held) = (Vec::new(), self.held());
+        let (mut names, mut held) = (Vec::new(), self.id_budget());
         self.each(sql, parameters, &mut |row| {
             if let Some(Value::Text(name)) = row.values.into_iter().next() {
                 held.add(&name)?;
@@ -218,25 +218,25 @@ impl Database {
         Ok(names)
     }
 
-    /// Counts names that are held at once.
-    pub(super) const fn held(&self) -> Held {
-        Held { bytes: 0, most: self.most }
+    /// Creates a limit for ids that are held at once.
+    pub(super) const fn id_budget(&self) -> IdBudget {
+        IdBudget { bytes: 0, most: self.most }
     }
 
-    /// Where it is.
+    /// The path.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 }
 
-/// How many bytes of names are held. A name is short, unless someone wants to fill the memory.
-pub(super) struct Held {
+/// Counts the bytes of held ids. Ids are short, unless someone wants to exhaust the memory.
+pub(super) struct IdBudget {
     bytes: u64,
     most: u64,
 }
 
-impl Held {
-    /// Counts one more.
+impl IdBudget {
+    /// Counts another id.
     pub(super) fn add(&mut self, name: &str) -> Result<()> {
         self.bytes = self.bytes.saturating_add(name.len() as u64);
         if self.bytes > self.most {

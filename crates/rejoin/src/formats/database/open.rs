@@ -1,4 +1,4 @@
-//! Opening a database that belongs to another program, so that not a byte of it is written and no file appears beside it.
+//! Opens the database of another program without writing a byte or creating a file next to it.
 //!
 //! ```text
 //!   journal    beside it        opened                            held still by
@@ -8,8 +8,8 @@
 //!   log        –                immutable                         a look at the files before and after
 //! ```
 //!
-//! A connection that only reads would make both files of a log when they are missing, and without a lock a program that
-//! writes meanwhile would be read in halves. So each case has its own way.
+//! A read-only connection would create the missing files of a log, and without a lock it could see half of a
+//! concurrent change. So each case has its own way.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -24,43 +24,43 @@ use rusqlite::{Connection, OpenFlags};
 
 use crate::error::{Error, Result};
 use crate::formats::ReadLimits;
-use crate::formats::database::fault::told;
+use crate::formats::database::fault::sqlite_error;
 use crate::formats::lines::unreadable;
 
-/// What every database begins with.
+/// The magic number of a SQLite file.
 pub(super) const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 
-/// The byte that says whether changes go to a log first, and its value if they do.
+/// The byte that selects the journal mode, and its value for a write-ahead log.
 const READ_VERSION: usize = 19;
 const LOG: u8 = 2;
 
-/// So long another program may hold the database.
+/// How long to wait for another program's lock.
 const WAIT: Duration = Duration::from_secs(5);
 
-/// Steps of the machine between two looks at how many there were.
+/// The number of VM steps between two checks of the limit.
 const STRIDE: i32 = 20_000;
 
-/// Steps that any database may take, and those for each of its bytes: reading needs about two, and an index may be
-/// missing. More are taken only in a file whose pages lead in circles.
+/// The step limit: a base for any database plus a number per byte. Reading takes about two per byte, and an
+/// index may be missing. Only a file whose pages form cycles takes more.
 const STEPS: u64 = 1_000_000_000;
 const STEPS_PER_BYTE: u64 = 32;
 
-/// An open database, and what its files were like when nothing else holds them still.
-pub(super) struct Opened {
+/// An open database, and the state of its files if no lock protects them.
+pub(super) struct OpenDatabase {
     pub(super) connection: Connection,
     pub(super) path: PathBuf,
     pub(super) bytes: u64,
-    pub(super) before: Option<Stamp>,
+    pub(super) before: Option<DatabaseStamp>,
 }
 
-/// What the files of a database are like.
+/// The state of a database's files.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Stamp([Option<Look>; 3]);
+pub(super) struct DatabaseStamp([Option<FileStamp>; 3]);
 
-/// Device, number, size and time of a file.
-type Look = (u64, u64, u64, i64, i64);
+/// Device, inode, size and time of a file.
+type FileStamp = (u64, u64, u64, i64, i64);
 
-impl Stamp {
+impl DatabaseStamp {
     pub(super) fn of(path: &Path) -> Self {
         let look = |path: &Path| {
             let metadata = fs::metadata(path).ok()?;
@@ -70,10 +70,10 @@ impl Stamp {
     }
 }
 
-/// Opens a database to read it.
-pub(super) fn open(path: &Path, limits: ReadLimits) -> Result<Opened> {
+/// Opens a database for reading.
+pub(super) fn open(path: &Path, limits: ReadLimits) -> Result<OpenDatabase> {
     let failed = |cause| unreadable(path, cause);
-    // The log stands beside the file itself, not beside a link to it.
+    // The log is next to the file itself, not next to a link to it.
     let path = path.canonicalize().map_err(failed)?;
     let mut start = Vec::new();
     File::open(&path).and_then(|file| file.take(100).read_to_end(&mut start)).map_err(failed)?;
@@ -86,7 +86,7 @@ pub(super) fn open(path: &Path, limits: ReadLimits) -> Result<Opened> {
     if bytes.saturating_add(log.unwrap_or(0)) > limits.file_bytes {
         return Err(Error::invalid(format!("the database has more than {} bytes", limits.file_bytes)));
     }
-    let before = Stamp::of(&path);
+    let before = DatabaseStamp::of(&path);
     let has_log = start[READ_VERSION] == LOG;
     let (how, before) = match (has_log, log, index) {
         (false, ..) => ("mode=ro", None),
@@ -97,24 +97,24 @@ pub(super) fn open(path: &Path, limits: ReadLimits) -> Result<Opened> {
     let flags =
         OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
     let mut connection =
-        Connection::open_with_flags(format!("{}?{how}", as_uri(&path)), flags).map_err(told)?;
+        Connection::open_with_flags(format!("{}?{how}", as_uri(&path)), flags).map_err(sqlite_error)?;
     harden(&mut connection, limits, bytes)?;
     if how.ends_with("unix-none") {
-        // Alone with the file, SQLite keeps the index of the log in its own memory.
-        connection.execute_batch("PRAGMA locking_mode = EXCLUSIVE").map_err(told)?;
+        // In exclusive mode, SQLite keeps the index of the log in its own memory.
+        connection.execute_batch("PRAGMA locking_mode = EXCLUSIVE").map_err(sqlite_error)?;
     }
-    Ok(Opened { connection, path, bytes, before })
+    Ok(OpenDatabase { connection, path, bytes, before })
 }
 
-/// A database that is nowhere but in memory.
+/// Opens an empty database in memory.
 pub(super) fn in_memory() -> Result<Connection> {
-    Connection::open_in_memory().map_err(told)
+    Connection::open_in_memory().map_err(sqlite_error)
 }
 
-/// A database may be made to do harm: nothing of it runs, no value is larger than a line may be, no query goes on for
-/// ever.
+/// Restricts a connection to a hostile database: no code in it runs, no value exceeds the line limit, no
+/// query runs forever.
 fn harden(connection: &mut Connection, limits: ReadLimits, bytes: u64) -> Result<()> {
-    connection.busy_timeout(WAIT).map_err(told)?;
+    connection.busy_timeout(WAIT).map_err(sqlite_error)?;
     let switches = [
         (DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true),
         (DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false),
@@ -123,39 +123,39 @@ fn harden(connection: &mut Connection, limits: ReadLimits, bytes: u64) -> Result
         (DbConfig::SQLITE_DBCONFIG_ENABLE_ATTACH_WRITE, false),
         (DbConfig::SQLITE_DBCONFIG_DQS_DML, false),
         (DbConfig::SQLITE_DBCONFIG_DQS_DDL, false),
-        // Closing must not fold the log into the file.
+        // Closing must not checkpoint the log.
         (DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true),
     ];
     for (switch, value) in switches {
-        connection.set_db_config(switch, value).map_err(told)?;
+        connection.set_db_config(switch, value).map_err(sqlite_error)?;
     }
     let most = i32::try_from(limits.line_bytes).unwrap_or(i32::MAX);
-    connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, most).map_err(told)?;
-    connection.set_limit(Limit::SQLITE_LIMIT_ATTACHED, 0).map_err(told)?;
+    connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, most).map_err(sqlite_error)?;
+    connection.set_limit(Limit::SQLITE_LIMIT_ATTACHED, 0).map_err(sqlite_error)?;
     limit_steps(connection, STEPS.saturating_add(bytes.saturating_mul(STEPS_PER_BYTE)))?;
     let settings = "PRAGMA query_only = ON; PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0; \
                     PRAGMA temp_store = MEMORY;";
-    connection.execute_batch(settings).map_err(told)
+    connection.execute_batch(settings).map_err(sqlite_error)
 }
 
-/// Ends whatever takes more steps than that.
+/// Interrupts queries that take too many steps.
 fn limit_steps(connection: &mut Connection, most: u64) -> Result<()> {
     let mut steps = 0u64;
     let is_enough = move || {
         steps = steps.saturating_add(STRIDE.unsigned_abs().into());
         steps > most
     };
-    connection.progress_handler(STRIDE, Some(is_enough)).map_err(told)
+    connection.progress_handler(STRIDE, Some(is_enough)).map_err(sqlite_error)
 }
 
-/// A file beside another one, with a longer name.
+/// Returns the path with a suffix appended to the file name.
 pub(super) fn beside(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(ending);
     PathBuf::from(name)
 }
 
-/// The path as a URI, with every byte that could mean something else written as a number.
+/// Returns the path as a URI, with special bytes percent-encoded.
 fn as_uri(path: &Path) -> String {
     let mut uri = "file:".to_owned();
     for byte in path.as_os_str().as_bytes() {
@@ -180,7 +180,7 @@ mod tests {
 
         let endless =
             "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n";
-        let error = connection.query_row(endless, [], |_| Ok(())).map_err(told).unwrap_err();
+        let error = connection.query_row(endless, [], |_| Ok(())).map_err(sqlite_error).unwrap_err();
 
         let expected =
             "[corrupt] reading the database takes more steps than one of its size can need: interrupted";

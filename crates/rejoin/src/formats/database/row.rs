@@ -1,10 +1,10 @@
-//! Rows of another program's database, and the JSON they are kept as.
+//! Rows of another program's database, and their JSON form.
 
 use std::rc::Rc;
 
 use serde_json::{Map, Value as Tree, json};
 
-use crate::formats::octets::base64;
+use crate::formats::encoding::base64;
 use crate::model::Time;
 
 /// One value of a row.
@@ -18,7 +18,7 @@ pub(in crate::formats) enum Value {
 }
 
 impl Value {
-    /// How many bytes it holds.
+    /// Its size in bytes.
     pub(super) fn bytes(&self) -> u64 {
         match self {
             Self::Null | Self::Integer(_) | Self::Real(_) => 8,
@@ -27,7 +27,7 @@ impl Value {
         }
     }
 
-    /// The value as JSON; bytes are an object with their `base64`.
+    /// Returns the value as JSON; bytes become an object with their `base64`.
     fn to_json(&self) -> Tree {
         match self {
             Self::Null => Tree::Null,
@@ -51,21 +51,21 @@ impl From<i64> for Value {
     }
 }
 
-/// One row, with the names of its columns.
+/// A row with the names of its columns.
 #[derive(Clone, Debug)]
-pub(in crate::formats) struct Row {
+pub(in crate::formats) struct DatabaseRow {
     pub(super) columns: Rc<[String]>,
     pub(super) values: Vec<Value>,
 }
 
-impl Row {
-    /// The value of a column; null when there is no such column.
+impl DatabaseRow {
+    /// Returns the value of a column; null if it does not exist.
     pub(in crate::formats) fn value(&self, column: &str) -> &Value {
         let place = self.columns.iter().position(|own| own == column);
         place.and_then(|place| self.values.get(place)).unwrap_or(&Value::Null)
     }
 
-    /// The value of a column, if it is text.
+    /// Returns the value of a column if it is text.
     pub(in crate::formats) fn text(&self, column: &str) -> Option<&str> {
         match self.value(column) {
             Value::Text(text) => Some(text),
@@ -73,12 +73,12 @@ impl Row {
         }
     }
 
-    /// The value of a column, if it is text and says something.
+    /// Returns the value of a column if it is text and not empty.
     pub(in crate::formats) fn word(&self, column: &str) -> Option<String> {
         self.text(column).filter(|text| !text.trim().is_empty()).map(str::to_owned)
     }
 
-    /// The value of a column, if it is a whole number.
+    /// Returns the value of a column if it is an integer.
     pub(in crate::formats) fn integer(&self, column: &str) -> Option<i64> {
         match self.value(column) {
             Value::Integer(number) => Some(*number),
@@ -86,12 +86,12 @@ impl Row {
         }
     }
 
-    /// The value of a column, if it is a number of things.
+    /// Returns the value of a column if it is a non-negative integer.
     pub(in crate::formats) fn count(&self, column: &str) -> Option<u64> {
         self.integer(column).and_then(|number| u64::try_from(number).ok())
     }
 
-    /// The value of a column as a point in time. A text without a zone is in UTC, as SQLite writes it.
+    /// Returns the value of a column as a time. Text without a zone is in UTC, as in SQLite.
     pub(in crate::formats) fn time(&self, column: &str) -> Option<Time> {
         match self.value(column) {
             Value::Integer(number) => Some(Time::from_number(*number)),
@@ -100,7 +100,7 @@ impl Row {
         }
     }
 
-    /// The row as a JSON object, without the columns that change while nothing new is said.
+    /// Returns the row as a JSON object, without columns that change although no message does.
     pub(in crate::formats) fn to_json(&self, without: &[&str]) -> Tree {
         let columns = self.columns.iter().zip(&self.values);
         let kept = columns.filter(|(column, _)| !without.contains(&column.as_str()));
@@ -108,7 +108,7 @@ impl Row {
     }
 }
 
-/// A time as programs write it into a text column: with a blank or a `T`, with or without a zone.
+/// Parses a time in a text column: with a space or a `T`, with or without a zone.
 fn moment(text: &str) -> Option<Time> {
     let text = text.trim();
     text.parse().or_else(|_| format!("{text}Z").parse()).ok()
@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn bytes_are_kept_too() {
-        let row = Row {
+        let row = DatabaseRow {
             columns: Rc::new(["a".to_owned(), "b".to_owned(), "c".to_owned()]),
             values: vec![Value::Blob(vec![0, 255]), Value::Null, Value::Real(0.5)],
         };

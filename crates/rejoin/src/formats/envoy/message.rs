@@ -1,4 +1,4 @@
-//! The forms of a message: what a person said, what a model said or thought, what a tool was asked and answered.
+//! The forms of a message: a prompt, a reply or thinking, and a call with its result.
 
 use std::collections::HashMap;
 
@@ -6,16 +6,16 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::formats::content;
-use crate::formats::found::Found;
+use crate::formats::raw_object::RawObject;
 use crate::model::{Block, Fields, Json, Message, Role, Thinking, ToolCall, ToolResult};
 
-/// The field of a message's `extra` with fields that are no part of the format.
+/// The field of a message's `extra` with unknown fields.
 const REST: &str = "envoy";
 
 /// A message as it is written.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Said<'a> {
+pub(super) struct EnvoyMessage<'a> {
     role: Role,
     content: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -34,9 +34,9 @@ pub(super) struct Said<'a> {
     tool_result: Option<&'a Json>,
 }
 
-/// The form of a message. `calls` are those that were made before it.
-pub(super) fn write<'a>(message: &'a Message, calls: &HashMap<&'a str, &'a ToolCall>) -> Said<'a> {
-    let mut said = Said {
+/// Returns the form of a message. `calls` are those made before it.
+pub(super) fn write<'a>(message: &'a Message, calls: &HashMap<&'a str, &'a ToolCall>) -> EnvoyMessage<'a> {
+    let mut said = EnvoyMessage {
         role: message.role,
         content: content::spoken(message),
         thinking: None,
@@ -68,9 +68,9 @@ pub(super) fn write<'a>(message: &'a Message, calls: &HashMap<&'a str, &'a ToolC
     said
 }
 
-/// The messages that a form is; none when nobody is known to have said it.
+/// Returns the messages of a form; none if its role is unknown.
 pub(super) fn read(raw: &RawValue, is_called: &dyn Fn(&str) -> bool) -> Vec<Message> {
-    let Ok(mut found) = serde_json::from_str::<Found<'_>>(raw.get()) else { return Vec::new() };
+    let Ok(mut found) = serde_json::from_str::<RawObject<'_>>(raw.get()) else { return Vec::new() };
     let Some(role) = found.text("role").as_deref().and_then(content::role) else { return Vec::new() };
     let said = found.raw("content");
     let mut messages = match role {
@@ -88,7 +88,7 @@ pub(super) fn read(raw: &RawValue, is_called: &dyn Fn(&str) -> bool) -> Vec<Mess
     messages
 }
 
-fn thinking(found: &mut Found<'_>, said: Option<&RawValue>) -> Option<Message> {
+fn thinking(found: &mut RawObject<'_>, said: Option<&RawValue>) -> Option<Message> {
     let is_thinking = found.raw("thinking").is_some_and(|thinking| thinking.get() == "true");
     let text = said.and_then(|said| serde_json::from_str(said.get()).ok()).filter(|_| is_thinking)?;
     let signature = found.text("thinkingSignature");
@@ -99,8 +99,9 @@ fn thinking(found: &mut Found<'_>, said: Option<&RawValue>) -> Option<Message> {
     Some(Message::new(Role::Assistant, vec![Block::Thinking(Thinking { text, signature, extra })]))
 }
 
-/// A call and its result. A call that another line made is not made again, and a result is one however empty it is.
-fn tool(found: &mut Found<'_>, is_called: &dyn Fn(&str) -> bool) -> Vec<Message> {
+/// Returns a call and its result. A call from an earlier line is not repeated; an empty result is still a
+/// result.
+fn tool(found: &mut RawObject<'_>, is_called: &dyn Fn(&str) -> bool) -> Vec<Message> {
     let (Some(id), Some(name)) = (found.text("toolCallId"), found.text("toolName")) else {
         return Vec::new();
     };

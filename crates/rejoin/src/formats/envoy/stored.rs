@@ -4,31 +4,31 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::formats::SourceKept;
-use crate::formats::found::{Found, is_text};
+use crate::formats::raw_object::{RawObject, is_text};
 use crate::model::{Block, Json, Message};
 
 /// A message of the store.
-pub(super) struct Stored {
+pub(super) struct JsonlMessage {
     pub(super) id: String,
     pub(super) parent: Option<String>,
     pub(super) keeps: Vec<SourceKept>,
     pub(super) message: Message,
 }
 
-/// The message of a line, if it is one of the store.
-pub(super) fn read(found: &mut Found<'_>, body: &RawValue) -> Option<Stored> {
+/// Parses a line; none if it is not from the store.
+pub(super) fn read(found: &mut RawObject<'_>, body: &RawValue) -> Option<JsonlMessage> {
     found.raw("digest")?;
     let id = found.text("id")?;
-    // A body that is not on one line stands there as a text.
+    // A body that would not fit on one line is a string.
     let text: Option<String> = is_text(body).then(|| serde_json::from_str(body.get()).ok()).flatten();
     let mut message = Message::from_body(text.as_deref().unwrap_or(body.get())).ok()?;
     message.label = found.text("label");
     message.extra.remove("source");
     let keeps = message.blocks.iter_mut().flat_map(keeps).collect();
-    Some(Stored { id, parent: found.text("parent"), keeps, message })
+    Some(JsonlMessage { id, parent: found.text("parent"), keeps, message })
 }
 
-/// What a compaction keeps, by the ids of the file; an import writes it down by the ids that it gives.
+/// Returns what a compaction keeps, with the ids of the file, which the import replaces by its own.
 fn keeps(block: &mut Block) -> Vec<SourceKept> {
     let Block::Summary(summary) = block else { return Vec::new() };
     let Some(Ok(compaction)) = summary.extra.remove("compaction").map(|json| json.to::<Value>()) else {

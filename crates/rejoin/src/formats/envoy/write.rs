@@ -1,4 +1,4 @@
-//! Writes a file for each leaf, as the program writes them.
+//! Writes a file per leaf, as the program does.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -8,19 +8,19 @@ use serde_json::value::RawValue;
 use uuid::Uuid;
 
 use crate::error::Result;
+use crate::formats::branch_paths::{files, main_first};
+use crate::formats::derived_uuid::uuid_of;
 use crate::formats::envoy::message;
-use crate::formats::leaves::{main_first, paths};
-use crate::formats::named::uuid_of;
 use crate::formats::tag::{ConversationTag, MessageTag};
 use crate::formats::{SourceConversation, SourceMessage, Tree, Written};
 use crate::model::{Block, Time, ToolCall};
 
-/// A folder's name has at most so many bytes; file systems allow 255.
+/// The maximum length of a folder name in bytes; file systems allow 255.
 const LONGEST: usize = 200;
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Line<'a, M, T> {
+struct EnvoyLine<'a, M, T> {
     timestamp: Time,
     message_index: usize,
     message_type: &'static str,
@@ -31,7 +31,7 @@ struct Line<'a, M, T> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Start<'a> {
+struct SessionStart<'a> {
     r#type: &'static str,
     project_path: &'a str,
     provider: &'a str,
@@ -40,27 +40,23 @@ struct Start<'a> {
 }
 
 pub(super) fn write(tree: &Tree) -> Result<Vec<Written>> {
-    let mut files = Vec::new();
+    let mut written = Vec::new();
     for conversation in main_first(tree)? {
-        for (place, path) in paths(tree, conversation).into_iter().enumerate() {
-            let name = match place {
-                0 => uuid_of(&conversation.id),
-                _ => uuid_of(&format!("{}/{place}", conversation.id)),
-            };
-            files.push(file(conversation, name, &path));
+        for (name, path) in files(tree, conversation) {
+            written.push(file(conversation, name, &path));
         }
     }
-    Ok(files)
+    Ok(written)
 }
 
-/// A file of this name. What branches share is the same in all their files to the letter, also the id of the session:
-/// a message that is read from two files is then one message.
+/// Writes a file. Shared lines are identical in the files of all branches, including the session id, so that
+/// a message read from two files is one message.
 fn file(conversation: &SourceConversation, name: Uuid, path: &[&SourceMessage]) -> Written {
     let header = &conversation.header;
     let session = uuid_of(&conversation.id).to_string();
     let session_id = session.as_str();
     let mut timestamp = conversation.created_at;
-    let start = Start {
+    let start = SessionStart {
         r#type: "session-start",
         project_path: header.project.as_deref().unwrap_or_default(),
         provider: header.settings.provider.as_deref().unwrap_or_default(),
@@ -69,13 +65,16 @@ fn file(conversation: &SourceConversation, name: Uuid, path: &[&SourceMessage]) 
     let mut bytes = Vec::new();
     let rejoin = ConversationTag::of(conversation);
     let message_type = "session-meta";
-    put(&mut bytes, &Line { timestamp, message_index: 0, message_type, session_id, message: start, rejoin });
+    put(
+        &mut bytes,
+        &EnvoyLine { timestamp, message_index: 0, message_type, session_id, message: start, rejoin },
+    );
     let mut calls: HashMap<&str, &ToolCall> = HashMap::new();
     for (place, found) in path.iter().enumerate() {
         timestamp = found.message.created_at.unwrap_or(timestamp);
         let said = message::write(&found.message, &calls);
         let message = serde_json::value::to_raw_value(&said).expect("a message is plain data");
-        let line = Line {
+        let line = EnvoyLine {
             timestamp,
             message_index: place + 1,
             message_type: "conversation",
@@ -94,7 +93,7 @@ fn file(conversation: &SourceConversation, name: Uuid, path: &[&SourceMessage]) 
     Written { path: PathBuf::from("conversations").join(folder).join(name), bytes }
 }
 
-/// The tag of a message, without what a reader finds in the line.
+/// Returns the tag of a message, without what a reader finds in the line.
 fn tag(found: &SourceMessage, message: &RawValue, timestamp: Time) -> MessageTag {
     let mut plain = message::read(message, &|_| true);
     let plain = plain.pop().filter(|_| plain.is_empty()).map(|plain| plain.at(timestamp));
@@ -106,7 +105,7 @@ fn put(bytes: &mut Vec<u8>, line: &impl Serialize) {
     bytes.push(b'\n');
 }
 
-/// The name of a project's folder: its path, with underscores for slashes.
+/// Returns the folder name of a project: its path, with underscores for slashes.
 fn folder_of(project: &str) -> String {
     let path = project.strip_prefix('/').unwrap_or(project).replace("..", "__");
     let mut name = String::new();

@@ -3,10 +3,10 @@
 use serde_json::value::RawValue;
 
 use crate::formats::content::kind_of;
-use crate::formats::found::{Found, is_text};
+use crate::formats::raw_object::{RawObject, is_text};
 use crate::model::{Block, Fields, Json, Media, Other, Text, Thinking, ToolCall, ToolResult};
 
-/// The blocks of a content: a text, a part, or a list of parts.
+/// Returns the blocks of a content: a text, a part, or a list of parts.
 pub(in crate::formats) fn parts(content: &RawValue, id: &str) -> Vec<Block> {
     if is_text(content) {
         let text: String = serde_json::from_str(content.get()).unwrap_or_default();
@@ -20,7 +20,7 @@ fn part(raw: &RawValue, own: &str) -> Option<Block> {
     if is_text(raw) {
         return serde_json::from_str::<String>(raw.get()).ok().map(Block::text);
     }
-    let mut found: Found<'_> = serde_json::from_str(raw.get()).ok()?;
+    let mut found: RawObject<'_> = serde_json::from_str(raw.get()).ok()?;
     let is_thought = found.raw("thought").is_some_and(|thought| thought.get() == "true");
     if let Some(text) = found.text("text") {
         let extra = found.rest();
@@ -41,21 +41,21 @@ fn part(raw: &RawValue, own: &str) -> Option<Block> {
     }))
 }
 
-fn inner<'a>(found: &mut Found<'a>, name: &str) -> Option<Found<'a>> {
+fn inner<'a>(found: &mut RawObject<'a>, name: &str) -> Option<RawObject<'a>> {
     serde_json::from_str(found.raw(name)?.get()).ok()
 }
 
-fn called(mut found: Found<'_>, own: &str, extra: Fields) -> Option<Block> {
+fn called(mut found: RawObject<'_>, own: &str, extra: Fields) -> Option<Block> {
     let id = found.text("id").unwrap_or_else(|| own.to_owned());
     let input = found.raw("args").map(Json::from_raw).unwrap_or_default();
     Some(Block::ToolCall(ToolCall { id, name: found.text("name")?, input, extra }))
 }
 
-/// What a tool answered: its output, or its error, as text where it is one.
-fn answered(mut found: Found<'_>, own: &str) -> Option<Block> {
+/// The response of a function: its output or error, as text if it is a string.
+fn answered(mut found: RawObject<'_>, own: &str) -> Option<Block> {
     let call_id = found.text("id").unwrap_or_else(|| own.to_owned());
     let response = found.raw("response")?;
-    let mut fields: Option<Found<'_>> = serde_json::from_str(response.get()).ok();
+    let mut fields: Option<RawObject<'_>> = serde_json::from_str(response.get()).ok();
     let mut field = |name: &str| fields.as_mut().and_then(|fields| fields.raw(name)).map(Json::from_raw);
     let (output, error) = (field("output"), field("error"));
     let is_error = output.is_none() && error.is_some();
@@ -63,7 +63,7 @@ fn answered(mut found: Found<'_>, own: &str) -> Option<Block> {
     Some(Block::ToolResult(ToolResult { call_id, output, is_error, extra: Fields::new() }))
 }
 
-fn media(mut found: Found<'_>, field: &str) -> Option<Block> {
+fn media(mut found: RawObject<'_>, field: &str) -> Option<Block> {
     let mime_type = found.text("mimeType").unwrap_or_else(|| "application/octet-stream".to_owned());
     let kind = kind_of(&mime_type);
     let value = Some(found.text(field)?);

@@ -1,4 +1,4 @@
-//! Reads a session and the runs of sub-agents that belong to it.
+//! Reads a session and its sub-agent runs.
 
 use std::fs::File;
 use std::io::Read;
@@ -8,17 +8,17 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::error::Result;
-use crate::formats::gemini::place;
-use crate::formats::gemini::record::{Raw, Record};
+use crate::formats::gemini::paths;
+use crate::formats::gemini::record::{GeminiRecord, RawRecord};
 use crate::formats::gemini::replay::Replay;
 use crate::formats::lines::{Lines, UTF8_MARK, deepest, unreadable};
-use crate::formats::{Piece, Reading, Source, SourceConversation, SourceParent, whole};
+use crate::formats::{Piece, Reading, Source, SourceConversation, SourceParent, whole_file};
 use crate::model::Time;
 
-/// A line that is not a record: what is known of the session, or an operation.
+/// A line that is not a record: the metadata of the session, or an operation.
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct Line<'a> {
+struct SessionLine<'a> {
     session_id: Option<String>,
     #[serde(borrow)]
     start_time: Option<&'a RawValue>,
@@ -26,14 +26,14 @@ struct Line<'a> {
     #[serde(borrow)]
     messages: Option<Vec<&'a RawValue>>,
     #[serde(borrow, rename = "$set")]
-    set: Option<Set<'a>>,
+    set: Option<SetOperation<'a>>,
     #[serde(rename = "$rewindTo")]
     rewind_to: Option<String>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Set<'a> {
+struct SetOperation<'a> {
     summary: Option<String>,
     #[serde(borrow)]
     messages: Option<Vec<&'a RawValue>>,
@@ -41,19 +41,19 @@ struct Set<'a> {
 
 pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
     let path = source.path();
-    let above = place::session_of(path)?.map(|(session, _)| (session, None));
+    let above = paths::session_of(path)?.map(|(session, _)| (session, None));
     let Some(main) = read_file(path, above, reading)? else { return Ok(()) };
-    for run in place::runs(path, main.id())? {
-        read_file(&run, Some((main.id().to_owned(), Some(&main))), reading)?;
+    for run in paths::runs(path, main.thread.id())? {
+        read_file(&run, Some((main.thread.id().to_owned(), Some(&main))), reading)?;
     }
     Ok(())
 }
 
-/// What a run belongs to: the id of a session, and the session if it was read.
-type Above<'a> = Option<(String, Option<&'a Replay>)>;
+/// The parent of a run: the id of a session, and the session itself if it was read.
+type ParentSession<'a> = Option<(String, Option<&'a Replay>)>;
 
-fn read_file(path: &Path, above: Above<'_>, reading: &mut Reading<'_>) -> Result<Option<Replay>> {
-    let mut session = Session { path, above, replay: None };
+fn read_file(path: &Path, above: ParentSession<'_>, reading: &mut Reading<'_>) -> Result<Option<Replay>> {
+    let mut session = SessionReader { path, above, replay: None };
     if is_one_object(path)? {
         session.whole(reading)?;
     } else {
@@ -70,7 +70,7 @@ fn read_file(path: &Path, above: Above<'_>, reading: &mut Reading<'_>) -> Result
     Ok(Some(replay))
 }
 
-/// True when the first line is not JSON by itself.
+/// True when the first line alone is not JSON.
 fn is_one_object(path: &Path) -> Result<bool> {
     const FIRST: u64 = 64 * 1024;
     let mut head = Vec::new();
@@ -81,16 +81,16 @@ fn is_one_object(path: &Path) -> Result<bool> {
     Ok(head.starts_with(b"{") && serde_json::from_slice::<&RawValue>(first).is_err() && first.len() < 3)
 }
 
-struct Session<'a> {
+struct SessionReader<'a> {
     path: &'a Path,
-    above: Above<'a>,
+    above: ParentSession<'a>,
     replay: Option<Replay>,
 }
 
-impl Session<'_> {
+impl SessionReader<'_> {
     /// Reads a file that is one object.
     fn whole(&mut self, reading: &mut Reading<'_>) -> Result<()> {
-        let (limits, bytes) = (reading.limits(), whole::bytes(self.path, reading)?);
+        let (limits, bytes) = (reading.limits(), whole_file::bytes(self.path, reading)?);
         reading.give(Piece::Passed(bytes.len() as u64))?;
         let text = str::from_utf8(bytes.strip_prefix(&UTF8_MARK[..]).unwrap_or(&bytes));
         match text {
@@ -109,7 +109,7 @@ impl Session<'_> {
         reading: &mut Reading<'_>,
         why: impl Fn(&serde_json::Error) -> String,
     ) -> Result<()> {
-        let line: Line<'_> = match serde_json::from_str(text) {
+        let line: SessionLine<'_> = match serde_json::from_str(text) {
             Ok(line) => line,
             Err(cause) => return reading.skip(self.path, number, why(&cause)),
         };
@@ -119,7 +119,7 @@ impl Session<'_> {
         let Some(replay) = &mut self.replay else {
             return reading.skip(self.path, number, "it comes before the session is known");
         };
-        let Line { session_id, summary, messages, set, rewind_to, .. } = line;
+        let SessionLine { session_id, summary, messages, set, rewind_to, .. } = line;
         let is_whole = set.is_none();
         let (summary, messages) = match set {
             Some(set) => (set.summary, set.messages),
@@ -127,7 +127,7 @@ impl Session<'_> {
         };
         let is_about = session_id.is_some() || summary.is_some() || messages.is_some() || rewind_to.is_some();
         if let Some(title) = summary.filter(|title| !title.trim().is_empty()) {
-            replay.title(title);
+            replay.thread.conversation.header.title = Some(title);
         }
         if let Some(messages) = messages {
             let mut records = Vec::new();
@@ -139,7 +139,7 @@ impl Session<'_> {
                     Err(why) => reading.skip(self.path, number, format!("a message in it: {why}"))?,
                 }
             }
-            // A file that is one object is written anew each time its last reply goes on.
+            // A file that is one object is rewritten each time its last reply continues.
             let last = records.iter_mut().rev().map(|(record, _)| record).find(|record| record.is_reply());
             if let Some(reply) = last.filter(|_| is_whole) {
                 reply.is_open = true;
@@ -151,18 +151,18 @@ impl Session<'_> {
         }
         match if is_about { Ok(None) } else { record(text)? } {
             Ok(Some(record)) => replay.record(record, number, text, reading),
-            Ok(None) => replay.aside(number, text, reading),
+            Ok(None) => replay.thread.aside(number, text, reading),
             Err(why) => reading.skip(self.path, number, why),
         }
     }
 
-    /// Begins the conversation that the file is.
-    fn begin(&mut self, line: &Line<'_>) -> Result<()> {
+    /// Starts the conversation of the file.
+    fn begin(&mut self, line: &SessionLine<'_>) -> Result<()> {
         let Some(id) = line.session_id.clone() else { return Ok(()) };
         let created: Time =
             line.start_time.and_then(|time| serde_json::from_str(time.get()).ok()).unwrap_or_default();
         let mut conversation = SourceConversation::new(id.clone(), created);
-        conversation.header.project = place::project(self.path)?;
+        conversation.header.project = paths::project(self.path)?;
         conversation.header.settings.provider = Some("google".to_owned());
         conversation.parent = self.above.take().map(|(session, main)| SourceParent {
             message: main.and_then(|main| main.caller(created)),
@@ -175,7 +175,7 @@ impl Session<'_> {
     }
 }
 
-/// A record without the blanks between its fields, as a log has it: a session moves from one kind of file to the other.
+/// Removes the white space between fields, so that a session has the same text in both kinds of files.
 fn dense(text: &str) -> String {
     let (mut is_quoted, mut is_escaped) = (false, false);
     let is_said = |letter: &char| {
@@ -187,10 +187,10 @@ fn dense(text: &str) -> String {
     text.chars().filter(is_said).collect()
 }
 
-/// A record, none when it has no id, or why it cannot be read.
-fn record(text: &str) -> Result<std::result::Result<Option<Record>, String>> {
-    match serde_json::from_str::<Raw<'_>>(text) {
-        Ok(raw) => Record::read(raw).map(Ok),
+/// Parses a record; none if it has no id. The inner error says why it is invalid.
+fn record(text: &str) -> Result<std::result::Result<Option<GeminiRecord>, String>> {
+    match serde_json::from_str::<RawRecord<'_>>(text) {
+        Ok(raw) => GeminiRecord::read(raw).map(Ok),
         Err(cause) => Ok(Err(format!("a field is not what it should be: {cause}"))),
     }
 }

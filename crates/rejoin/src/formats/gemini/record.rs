@@ -1,4 +1,4 @@
-//! One record of a session: what was said, with the results of its tools.
+//! One record of a session: a message with the results of its tools.
 
 use std::collections::BTreeSet;
 
@@ -11,16 +11,16 @@ use crate::formats::INJECTED;
 use crate::formats::gemini::parts::parts;
 use crate::model::{Block, Fields, Json, Message, Other, Role, Thinking, Time, ToolResult, Usage};
 
-/// What the program says in the person's place.
+/// Prefixes of messages that the program adds in the user's name.
 const INJECTIONS: [&str; 2] = ["<session_context>", "<hook_context>"];
 
-/// What is said of a call that has no result.
+/// The output of a call without a result.
 const AT_WORK: [&str; 4] = ["validating", "scheduled", "awaiting_approval", "executing"];
 
-/// A record as it stands in the file.
+/// A record as it is in the file.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Raw<'a> {
+pub(super) struct RawRecord<'a> {
     pub(super) id: Option<String>,
     #[serde(rename = "type")]
     kind: Option<String>,
@@ -32,7 +32,7 @@ pub(super) struct Raw<'a> {
     tokens: Option<Json>,
     model: Option<String>,
     #[serde(borrow, rename = "toolCalls")]
-    calls: Option<Vec<Call<'a>>>,
+    calls: Option<Vec<RecordCall<'a>>>,
 }
 
 #[derive(Default, Deserialize)]
@@ -44,7 +44,7 @@ struct Thought {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Call<'a> {
+struct RecordCall<'a> {
     id: Option<String>,
     name: Option<String>,
     #[serde(borrow)]
@@ -56,28 +56,28 @@ struct Call<'a> {
     status: Option<String>,
 }
 
-/// A record as messages.
+/// A record, converted to messages.
 #[derive(Clone, Debug)]
-pub(super) struct Record {
+pub(super) struct GeminiRecord {
     pub(super) id: String,
     pub(super) time: Option<Time>,
     pub(super) said: Message,
-    /// The results of the calls in it.
+    /// The results of its calls.
     pub(super) results: Vec<Block>,
-    /// What it says, piece by piece, as hashes: whether another record says as much is told by these.
+    /// Hashes of its pieces, to compare the contents of two records.
     pub(super) pieces: BTreeSet<u64>,
-    /// True when more of it may come in its own place.
+    /// True when it may continue in place.
     pub(super) is_open: bool,
 }
 
-impl Record {
-    /// Reads a record; none when it has no id.
-    pub(super) fn read(raw: Raw<'_>) -> Result<Option<Self>> {
+impl GeminiRecord {
+    /// Converts a record; none if it has no id.
+    pub(super) fn read(raw: RawRecord<'_>) -> Result<Option<Self>> {
         let Some(id) = raw.id else { return Ok(None) };
         let kind = raw.kind.unwrap_or_default();
         let content = raw.content.map(|content| parts(content, &id)).unwrap_or_default();
         let thoughts = raw.thoughts.unwrap_or_default().into_iter().filter_map(Thought::block);
-        // A checkpoint has them among the parts, too.
+        // In a checkpoint, they are also among the parts.
         let thoughts = thoughts.filter(|thought| !content.iter().any(|part| is_same_thought(part, thought)));
         let mut blocks: Vec<Block> = thoughts.collect();
         blocks.extend(content);
@@ -107,7 +107,7 @@ impl Record {
         Ok(Some(Self { id, time: said.created_at, said, results, pieces, is_open: false }))
     }
 
-    /// True when it says all that another one says. A text of a reply may have gone on.
+    /// True when it contains everything that another record says. A text of a reply may have grown.
     pub(super) fn says_all_of(&self, before: &Self) -> bool {
         let goes_on = |said: &Block| {
             let begun = text_of(said).filter(|_| self.is_reply());
@@ -123,12 +123,12 @@ impl Record {
         self.said.role == Role::Assistant
     }
 
-    /// True for a line that the program printed.
+    /// True for output of the program.
     pub(super) fn is_printed(&self) -> bool {
         self.said.role == Role::System
     }
 
-    /// True when it says nothing but what tools answered.
+    /// True when it has only tool results.
     pub(super) fn is_only_results(&self) -> bool {
         self.said.blocks.iter().all(|block| matches!(block, Block::ToolResult(_)))
     }
@@ -152,8 +152,8 @@ impl Thought {
     }
 }
 
-impl Call<'_> {
-    /// Adds the call, unless it is there as a part, and its result, if it has one.
+impl RecordCall<'_> {
+    /// Adds a call, unless it is among the parts, and its result, if any.
     fn take(self, own: &str, blocks: &mut Vec<Block>, results: &mut Vec<Block>) -> Result<()> {
         let id = self.id.unwrap_or_else(|| own.to_owned());
         let is_there = blocks.iter().any(|block| matches!(block, Block::ToolCall(call) if call.id == id));
@@ -162,14 +162,14 @@ impl Call<'_> {
             blocks.push(Block::tool_call(id.clone(), self.name.unwrap_or_default(), input));
         }
         let is_at_work = self.status.as_deref().is_some_and(|status| AT_WORK.contains(&status));
-        // What is shown of a tool at work is no result.
+        // The display of a running tool is not a result.
         let display = self.display.filter(|_| !is_at_work);
         let found = self.result.or(display).filter(|result| !matches!(result.get(), "null" | "[]"));
         let Some(found) = found else { return Ok(()) };
         let has_failed = matches!(self.status.as_deref(), Some("error" | "cancelled"));
         let mut answers = parts(found, own);
         let is_answered = !answers.is_empty();
-        // A checkpoint has the answers to all calls of the reply beside each of them.
+        // A checkpoint repeats the answers to all calls of the reply next to each call.
         answers.retain(|answer| match answer {
             Block::ToolResult(result) => result.call_id == id || result.call_id.starts_with(own),
             _ => true,
@@ -192,7 +192,7 @@ impl Call<'_> {
     }
 }
 
-/// Among other parts, what a tool answered is a text.
+/// Replaces a result among other parts by its text.
 fn unwrap_text(block: &mut Block) {
     if let Block::ToolResult(result) = block
         && let Ok(text) = result.output.to::<String>()
@@ -201,7 +201,7 @@ fn unwrap_text(block: &mut Block) {
     }
 }
 
-/// A line that the program printed.
+/// Returns the message of a line that the program printed.
 fn printed(kind: String, content: Option<&RawValue>) -> Result<Message> {
     let mut fields = Fields::new();
     if let Some(content) = content {
@@ -232,7 +232,7 @@ fn is_same_thought(part: &Block, thought: &Block) -> bool {
     matches!(part, Block::Thinking(_)) && hash(part) == hash(thought)
 }
 
-/// What may go on while a reply is written.
+/// Returns a text that may grow while a reply is written.
 fn text_of(block: &Block) -> Option<&str> {
     match block {
         Block::Text(text) => Some(&text.text),
@@ -241,7 +241,7 @@ fn text_of(block: &Block) -> Option<&str> {
     }
 }
 
-/// A piece of what is said, whatever form the record has it in.
+/// Returns the hash of a piece, independent of the form of the record.
 fn hash(block: &Block) -> u64 {
     let words = block.words().map_or_else(|| format!("{block:?}"), |words| words.trim().to_owned());
     let kind = match block {

@@ -1,69 +1,64 @@
-//! The list of messages while operations on it are read.
+//! Replays the operations on the list of messages.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
-use crate::error::{Error, Result};
-use crate::formats::gemini::record::Record;
-use crate::formats::{Aside, Piece, Reading, SourceConversation, SourceMessage, unfinished};
+use crate::error::Result;
+use crate::formats::byte_budget::check_message;
+use crate::formats::gemini::record::GeminiRecord;
+use crate::formats::thread_builder::ThreadBuilder;
+use crate::formats::{Reading, SourceConversation, SourceMessage, in_progress};
 use crate::model::{Message, Role, Time};
 
-/// So many of the newest records are held, because one before them may change.
+/// How many of the newest records are held, because an earlier one may change.
 const HELD: usize = 32;
 
-/// So many of the newest versions of a record are looked at: the program goes back to a recent one, if at all.
+/// How many of the newest versions of a record are compared: the program only returns to recent ones.
 const LOOKED_AT: usize = 64;
 
-/// A record of the file: what it says, and its text.
+/// A record of the file with its text.
 #[derive(Clone)]
-struct Line {
-    record: Record,
+struct RecordLine {
+    record: GeminiRecord,
     number: u64,
     source: String,
 }
 
-/// A message that was told for a record.
-struct Version {
-    /// What the next message follows.
+/// A message that was made of a record.
+struct RecordVersion {
+    /// The message that its children follow.
     last: String,
-    /// What it follows itself.
+    /// The message it follows.
     parent: Option<String>,
     pieces: BTreeSet<u64>,
 }
 
-/// A message on the list: a record, and which of its versions.
+/// An entry of the list: a record and one of its versions.
 #[derive(Clone)]
-struct Step {
+struct ListEntry {
     id: String,
     version: usize,
 }
 
-/// One session while its operations are read.
+/// One session while its operations are replayed.
 pub(super) struct Replay {
-    conversation: SourceConversation,
-    is_told: bool,
-    /// Lines that came before the first message, and their bytes.
-    early: Vec<Aside>,
-    early_bytes: u64,
-    versions: HashMap<String, Vec<Version>>,
-    list: Vec<Step>,
-    /// Where each record stands on the list first.
+    pub(super) thread: ThreadBuilder,
+    versions: HashMap<String, Vec<RecordVersion>>,
+    list: Vec<ListEntry>,
+    /// The first index of each record on the list.
     places: HashMap<String, usize>,
-    /// The newest record, which may come again with more.
-    open: Option<Line>,
-    /// What the program printed since.
-    printed: Vec<Line>,
-    held: VecDeque<Line>,
-    /// When messages with calls were told, and their names.
+    /// The newest record, which may be repeated with more text.
+    open: Option<RecordLine>,
+    /// Program output since then.
+    printed: Vec<RecordLine>,
+    held: VecDeque<RecordLine>,
+    /// The times and ids of messages with calls.
     calls: Vec<(Time, String)>,
 }
 
 impl Replay {
     pub(super) fn new(conversation: SourceConversation) -> Self {
         Self {
-            conversation,
-            is_told: false,
-            early: Vec::new(),
-            early_bytes: 0,
+            thread: ThreadBuilder::new(conversation),
             versions: HashMap::new(),
             list: Vec::new(),
             places: HashMap::new(),
@@ -74,23 +69,15 @@ impl Replay {
         }
     }
 
-    pub(super) fn id(&self) -> &str {
-        &self.conversation.id
-    }
-
-    pub(super) fn title(&mut self, title: String) {
-        self.conversation.header.title = Some(title);
-    }
-
-    /// The newest message with a call that was there at a time.
+    /// Returns the newest message with a call at a time.
     pub(super) fn caller(&self, time: Time) -> Option<String> {
         self.calls.iter().rev().find(|(called, _)| *called <= time).map(|(_, name)| name.clone())
     }
 
-    /// A record comes, or comes again.
+    /// Adds or updates a record.
     pub(super) fn record(
         &mut self,
-        record: Record,
+        record: GeminiRecord,
         number: u64,
         source: &str,
         reading: &mut Reading<'_>,
@@ -100,13 +87,13 @@ impl Replay {
                 open.record = record;
                 open.source.push('\n');
                 open.source.push_str(source);
-                return check(open.source.len() as u64, reading.limits().line_bytes);
+                return check_message(open.source.len() as u64, reading.limits().line_bytes);
             }
             if record.pieces.is_subset(&open.record.pieces) {
-                return self.aside(number, source, reading);
+                return self.thread.aside(number, source, reading);
             }
         }
-        let line = Line { record, number, source: source.to_owned() };
+        let line = RecordLine { record, number, source: source.to_owned() };
         if self.is_printed_meanwhile(&line, reading.limits().line_bytes) {
             self.printed.push(line);
             return Ok(());
@@ -116,16 +103,17 @@ impl Replay {
             return self.replace(place, line, reading);
         }
         if self.is_told_above(&line.record) {
-            return self.aside(number, source, reading);
+            return self.thread.aside(number, source, reading);
         }
         self.open = Some(line);
         Ok(())
     }
 
-    /// True for a line that the program printed while the newest reply may go on. It stands after that reply.
+    /// True for output that the program printed while the newest reply may continue. It is placed after that
+    /// reply.
     ///
-    /// It is held like others, within the bytes that one line may have.
-    fn is_printed_meanwhile(&self, line: &Line, most: u64) -> bool {
+    /// It is held like other lines, within the limit of one line.
+    fn is_printed_meanwhile(&self, line: &RecordLine, most: u64) -> bool {
         let bytes: u64 = self.printed.iter().chain([line]).map(|line| line.source.len() as u64).sum();
         line.record.is_printed()
             && self.open.as_ref().is_some_and(|open| open.record.is_reply())
@@ -134,10 +122,10 @@ impl Replay {
             && !self.printed.iter().any(|printed| printed.record.id == line.record.id)
     }
 
-    /// The list is another one from now on.
+    /// Replaces the list.
     pub(super) fn checkpoint(
         &mut self,
-        records: Vec<(Record, String)>,
+        records: Vec<(GeminiRecord, String)>,
         number: u64,
         reading: &mut Reading<'_>,
     ) -> Result<()> {
@@ -146,13 +134,13 @@ impl Replay {
         self.places.clear();
         for (record, source) in records {
             if !self.is_told_above(&record) {
-                self.place(Line { record, number, source }, reading)?;
+                self.place(RecordLine { record, number, source }, reading)?;
             }
         }
         Ok(())
     }
 
-    /// A message and everything after it is taken from the list.
+    /// Removes a message and everything after it from the list.
     pub(super) fn rewind(&mut self, id: &str, reading: &mut Reading<'_>) -> Result<()> {
         self.close(reading)?;
         if let Some(place) = self.places.get(id).copied() {
@@ -161,8 +149,8 @@ impl Replay {
         Ok(())
     }
 
-    /// Takes everything from a place on from the list.
-    fn cut(&mut self, place: usize) -> Vec<Step> {
+    /// Removes everything from an index on.
+    fn cut(&mut self, place: usize) -> Vec<ListEntry> {
         let after = self.list.split_off(place);
         for step in &after {
             if self.places.get(&step.id).is_some_and(|first| *first >= place) {
@@ -172,11 +160,11 @@ impl Replay {
         after
     }
 
-    /// A record on the list changes. What came after it follows the changed one, as far as it is held.
-    fn replace(&mut self, place: usize, line: Line, reading: &mut Reading<'_>) -> Result<()> {
+    /// Replaces a record on the list. Later records follow the new version, as far as they are held.
+    fn replace(&mut self, place: usize, line: RecordLine, reading: &mut Reading<'_>) -> Result<()> {
         let step = &self.list[place];
         if line.record.pieces.is_subset(&self.versions[&step.id][step.version].pieces) {
-            return self.aside(line.number, &line.source, reading);
+            return self.thread.aside(line.number, line.source, reading);
         }
         let after = self.cut(place);
         self.place(line, reading)?;
@@ -187,52 +175,50 @@ impl Replay {
         Ok(())
     }
 
-    /// Puts a record at the end of the list. One that was told there before is not told again.
-    fn place(&mut self, line: Line, reading: &mut Reading<'_>) -> Result<()> {
+    /// Appends a record to the list. Reuses its message if there is one with the same parent and contents.
+    fn place(&mut self, line: RecordLine, reading: &mut Reading<'_>) -> Result<()> {
         let parent = self.tip().map(|tip| tip.last.clone());
         let id = line.record.id.clone();
         let known = self.versions.get(&id).and_then(|versions| {
-            let is_it =
-                |version: &Version| version.parent == parent && line.record.pieces.is_subset(&version.pieces);
+            let is_it = |version: &RecordVersion| {
+                version.parent == parent && line.record.pieces.is_subset(&version.pieces)
+            };
             let older = versions.len().saturating_sub(LOOKED_AT);
             versions[older..].iter().position(is_it).map(|place| older + place)
         });
         let version = match known {
             Some(version) => version,
-            None => self.tell(line, parent, reading)?,
+            None => self.add_version(line, parent, reading)?,
         };
         self.places.entry(id.clone()).or_insert(self.list.len());
-        self.list.push(Step { id, version });
+        self.list.push(ListEntry { id, version });
         Ok(())
     }
 
-    fn tell(&mut self, line: Line, parent: Option<String>, reading: &mut Reading<'_>) -> Result<usize> {
-        self.announce(reading)?;
+    fn add_version(
+        &mut self,
+        line: RecordLine,
+        parent: Option<String>,
+        reading: &mut Reading<'_>,
+    ) -> Result<usize> {
         let id = &line.record.id;
         let count = self.versions.get(id).map_or(0, Vec::len);
         let name = if count == 0 { id.clone() } else { format!("{id}#{}", count + 1) };
         if let Some(model) = line.record.model() {
-            self.conversation.header.settings.model = Some(model);
+            self.thread.conversation.header.settings.model = Some(model);
         }
         if let (true, Some(time)) = (line.record.has_calls(), line.record.time) {
             self.calls.push((time, name.clone()));
         }
-        let mut message = SourceMessage {
-            conversation: self.conversation.id.clone(),
-            id: name.clone(),
-            parent: parent.clone(),
-            message: line.record.said.clone(),
-            keeps: Vec::new(),
-            line: line.number,
-            source: line.source.clone(),
-        };
+        let message = self.thread.message(name.as_str(), parent.clone(), line.record.said.clone());
+        let mut message = SourceMessage { line: line.number, source: line.source.clone(), ..message };
         let mark = |message: &mut Message| {
             if line.record.is_open {
-                unfinished::mark(message);
+                in_progress::mark(message);
             }
         };
         mark(&mut message.message);
-        reading.give(Piece::Message(Box::new(message.clone())))?;
+        self.thread.add(message.clone(), reading)?;
         let mut last = name.clone();
         if !line.record.results.is_empty() {
             last = format!("{name}/results");
@@ -241,78 +227,48 @@ impl Replay {
             message.message = Message::new(Role::Tool, line.record.results.clone());
             message.message.created_at = line.record.time;
             mark(&mut message.message);
-            reading.give(Piece::Message(Box::new(message)))?;
+            self.thread.add(message, reading)?;
         }
         let pieces = line.record.pieces.clone();
         let versions = self.versions.entry(line.record.id.clone()).or_default();
-        versions.push(Version { last, parent, pieces });
+        versions.push(RecordVersion { last, parent, pieces });
         let version = versions.len() - 1;
         self.hold(line, reading.limits().line_bytes);
         Ok(version)
     }
 
-    /// Holds a record, within the bytes that one line may have.
-    fn hold(&mut self, line: Line, most: u64) {
+    /// Holds a record, within the limit of one line.
+    fn hold(&mut self, line: RecordLine, most: u64) {
         self.held.retain(|held| held.record.id != line.record.id);
         self.held.push_back(line);
-        let bytes = |held: &VecDeque<Line>| held.iter().map(|line| line.source.len() as u64).sum::<u64>();
+        let bytes =
+            |held: &VecDeque<RecordLine>| held.iter().map(|line| line.source.len() as u64).sum::<u64>();
         while self.held.len() > HELD || (self.held.len() > 1 && bytes(&self.held) > most) {
             self.held.pop_front();
         }
     }
 
-    fn tip(&self) -> Option<&Version> {
+    fn tip(&self) -> Option<&RecordVersion> {
         self.list.last().map(|step| &self.versions[&step.id][step.version])
     }
 
-    /// True for results that the message before has: a resumed session writes them twice.
-    fn is_told_above(&self, record: &Record) -> bool {
+    /// True for results that the previous message has already: a resumed session writes them twice.
+    fn is_told_above(&self, record: &GeminiRecord) -> bool {
         record.is_only_results()
             && !record.pieces.is_empty()
             && self.tip().is_some_and(|tip| record.pieces.is_subset(&tip.pieces))
     }
 
-    /// Tells the newest record, and what was printed since.
+    /// Completes the newest record and the output after it.
     fn close(&mut self, reading: &mut Reading<'_>) -> Result<()> {
         let newest = self.open.take().into_iter().chain(std::mem::take(&mut self.printed));
         newest.into_iter().try_for_each(|line| self.place(line, reading))
     }
 
-    /// Keeps a line that is no message.
-    pub(super) fn aside(&mut self, line: u64, source: &str, reading: &mut Reading<'_>) -> Result<()> {
-        let aside = Aside { conversation: self.conversation.id.clone(), line, source: source.to_owned() };
-        if self.is_told {
-            return reading.give(Piece::Aside(aside));
-        }
-        self.early.push(aside);
-        self.early_bytes += source.len() as u64;
-        check(self.early_bytes, reading.limits().line_bytes)
-    }
-
-    fn announce(&mut self, reading: &mut Reading<'_>) -> Result<()> {
-        if self.is_told {
-            return Ok(());
-        }
-        self.is_told = true;
-        reading.give(Piece::Conversation(Box::new(self.conversation.clone())))?;
-        std::mem::take(&mut self.early).into_iter().try_for_each(|aside| reading.give(Piece::Aside(aside)))
-    }
-
-    /// Tells what is left, and where the program would go on.
+    /// Completes the session, with the head from which the program would continue.
     pub(super) fn finish(&mut self, reading: &mut Reading<'_>) -> Result<()> {
         self.close(reading)?;
-        if !self.is_told {
-            return Ok(());
-        }
-        self.conversation.head = self.tip().map(|tip| tip.last.clone());
-        reading.give(Piece::Conversation(Box::new(self.conversation.clone())))
+        let head = self.tip().map(|tip| tip.last.clone());
+        self.thread.finish(head, reading)
     }
-}
-
-/// What one message is made of is held at once, so that it may not be larger than one line.
-fn check(bytes: u64, most: u64) -> Result<()> {
-    if bytes > most {
-        return Err(Error::invalid(format!("a message has more than {most} bytes")));
-    }
-    Ok(())
 }

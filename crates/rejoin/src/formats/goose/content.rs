@@ -2,18 +2,18 @@
 
 use serde_json::value::RawValue;
 
-use crate::formats::found::{Found, is_text};
+use crate::formats::raw_object::{RawObject, is_text};
 use crate::model::{
     Block, Fields, Json, Media, MediaKind, Other, Role, Text, Thinking, ToolCall, ToolResult,
 };
 
-/// The blocks of a list of contents; none when it is no list.
+/// Returns the blocks of a list of contents; none if it is not a list.
 pub(super) fn blocks(contents: &str) -> Option<Vec<Block>> {
-    let contents: Vec<Found<'_>> = serde_json::from_str(contents).ok()?;
+    let contents: Vec<RawObject<'_>> = serde_json::from_str(contents).ok()?;
     Some(contents.into_iter().map(block).collect())
 }
 
-/// The role of a message: results are a tool's.
+/// Returns the role of a message: tool if it has results.
 pub(super) fn role_of(role: &str, blocks: &[Block]) -> Role {
     if blocks.iter().any(|block| matches!(block, Block::ToolResult(_))) {
         return Role::Tool;
@@ -21,7 +21,7 @@ pub(super) fn role_of(role: &str, blocks: &[Block]) -> Role {
     role.parse().unwrap_or(Role::System)
 }
 
-fn block(mut found: Found<'_>) -> Block {
+fn block(mut found: RawObject<'_>) -> Block {
     let kind = found.text("type").unwrap_or_default();
     let known = match kind.as_str() {
         "text" => found.text("text").map(|text| Block::Text(Text { text, extra: found.rest() })),
@@ -37,31 +37,31 @@ fn block(mut found: Found<'_>) -> Block {
     known.unwrap_or_else(|| Block::Other(Other { kind, fields: found.all() }))
 }
 
-fn image(found: &mut Found<'_>) -> Option<Block> {
+fn image(found: &mut RawObject<'_>) -> Option<Block> {
     let (data, mime_type) = (Some(found.text("data")?), found.text("mimeType")?);
     let extra = found.rest();
     Some(Block::Media(Media { kind: MediaKind::Image, mime_type, data, uri: None, extra }))
 }
 
-fn thinking(found: &mut Found<'_>) -> Option<Block> {
+fn thinking(found: &mut RawObject<'_>) -> Option<Block> {
     let text = found.text("thinking")?;
     let signature = found.text("signature").filter(|signature| !signature.is_empty());
     Some(Block::Thinking(Thinking { text, signature, extra: found.rest() }))
 }
 
-/// A call that the model wrote well; any other is kept as it is.
-fn request(found: &mut Found<'_>) -> Option<Block> {
+/// A valid call by the model. Any other is kept unchanged.
+fn request(found: &mut RawObject<'_>) -> Option<Block> {
     let id = found.text("id")?;
-    let mut outcome: Found<'_> = serde_json::from_str(found.raw("toolCall")?.get()).ok()?;
-    let mut call: Found<'_> = serde_json::from_str(outcome.raw("value")?.get()).ok()?;
+    let mut outcome: RawObject<'_> = serde_json::from_str(found.raw("toolCall")?.get()).ok()?;
+    let mut call: RawObject<'_> = serde_json::from_str(outcome.raw("value")?.get()).ok()?;
     let name = call.text("name")?;
     let input = call.raw("arguments").map(Json::from_raw).unwrap_or_default();
     Some(Block::ToolCall(ToolCall { id, name, input, extra: found.rest() }))
 }
 
-fn response(found: &mut Found<'_>) -> Option<Block> {
+fn response(found: &mut RawObject<'_>) -> Option<Block> {
     let call_id = found.text("id")?;
-    let mut outcome: Found<'_> = serde_json::from_str(found.raw("toolResult")?.get()).ok()?;
+    let mut outcome: RawObject<'_> = serde_json::from_str(found.raw("toolResult")?.get()).ok()?;
     let (output, is_error) = match (outcome.raw("value"), outcome.raw("error")) {
         (Some(value), _) => answer(value)?,
         (None, Some(error)) => (Json::from_raw(error), true),
@@ -70,12 +70,12 @@ fn response(found: &mut Found<'_>) -> Option<Block> {
     Some(Block::ToolResult(ToolResult { call_id, output, is_error, extra: found.rest() }))
 }
 
-/// What a tool answered: a list of contents, alone or with whether it failed.
+/// The output of a tool: a list of contents, with or without a failure flag.
 fn answer(value: &RawValue) -> Option<(Json, bool)> {
     let (contents, is_error) = if value.get().starts_with('[') {
         (value, false)
     } else {
-        let mut result: Found<'_> = serde_json::from_str(value.get()).ok()?;
+        let mut result: RawObject<'_> = serde_json::from_str(value.get()).ok()?;
         let is_error = result.raw("isError").is_some_and(|is_error| is_error.get() == "true");
         (result.raw("content")?, is_error)
     };

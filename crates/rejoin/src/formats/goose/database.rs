@@ -1,10 +1,11 @@
 //! Reads every session of a database.
 
 use crate::error::Result;
-use crate::formats::database::{self, Database, Row};
-use crate::formats::goose::strand::{Kept, Strand, word};
+use crate::formats::database::{self, Database, DatabaseRow};
+use crate::formats::encoding::json_of;
+use crate::formats::goose::thread::{GooseMessage, GooseThread};
 use crate::formats::lines::deepest;
-use crate::formats::{Aside, Detection, Piece, Reading, Source, SourceConversation, SourceParent, whole};
+use crate::formats::{Detection, Reading, Source, SourceConversation, SourceParent, whole_file};
 
 const TABLES: [(&str, &[&str]); 2] = [
     ("sessions", &["id", "working_dir", "created_at", "extension_data"]),
@@ -23,10 +24,10 @@ const CHANGING: [&str; 8] = [
     "extension_data",
 ];
 
-/// Columns of a message that change when the program writes the session anew.
+/// Columns of a message that change when the program rewrites the session.
 const REWRITTEN: [&str; 4] = ["id", "timestamp", "tokens", "metadata_json"];
 
-/// The kind of a session that is a run of a sub-agent.
+/// The type of sub-agent sessions.
 const RUN: &str = "sub_agent";
 
 pub(super) fn detect(source: &Source) -> Detection {
@@ -35,10 +36,10 @@ pub(super) fn detect(source: &Source) -> Detection {
     })
 }
 
-/// True when the database beside an older file has its session.
+/// True when the database next to an older file contains its session.
 pub(super) fn has_taken_over(file: &Source) -> bool {
     let beside = file.path().with_file_name("sessions.db");
-    whole::is_file(&beside)
+    whole_file::is_file(&beside)
         && database::holds(&beside, |database| {
             let (table, columns) = TABLES[0];
             let sql = "SELECT id FROM sessions WHERE id = ?1";
@@ -60,7 +61,7 @@ fn read_session(database: &Database, id: &str, reading: &mut Reading<'_>) -> Res
     let Some(session) = database.one("SELECT * FROM sessions WHERE id = ?1", &[id.into()])? else {
         return Ok(());
     };
-    let mut strand = Strand::begin(conversation_of(&session), reading)?;
+    let mut thread = GooseThread::begin(conversation_of(&session), reading)?;
     let mut numbers = Vec::new();
     let sql = "SELECT id FROM messages WHERE session_id = ?1 ORDER BY created_timestamp, id";
     database.each(sql, &[id.into()], &mut |row| {
@@ -79,8 +80,8 @@ fn read_session(database: &Database, id: &str, reading: &mut Reading<'_>) -> Res
         let source = row.to_json(&REWRITTEN).to_string();
         database.pass(source.len() as u64, reading)?;
         let metadata = row.text("metadata_json").and_then(|metadata| serde_json::from_str(metadata).ok());
-        let kept = Kept {
-            // The name that a later version gives to a message without one.
+        let kept = GooseMessage {
+            // The id that later versions give to a message without one.
             id: row.word("message_id").unwrap_or_else(|| format!("msg_{id}_{number}")),
             role: row.text("role").unwrap_or_default(),
             contents,
@@ -89,17 +90,17 @@ fn read_session(database: &Database, id: &str, reading: &mut Reading<'_>) -> Res
             line: 0,
             source,
         };
-        if let Some(why) = strand.take(kept, reading)? {
+        if let Some(why) = thread.read_message(kept, reading)? {
             reading.skip(database.path(), 0, format!("message {number}: {why}"))?;
         }
     }
     let source = session.to_json(&CHANGING).to_string();
-    reading.give(Piece::Aside(Aside { conversation: strand.id().to_owned(), line: 0, source }))?;
-    strand.finish(reading)?;
-    reading.give(Piece::Complete(id.to_owned()))
+    thread.thread.aside(0, source, reading)?;
+    thread.finish(reading)?;
+    thread.thread.complete(reading)
 }
 
-fn conversation_of(session: &Row) -> SourceConversation {
+fn conversation_of(session: &DatabaseRow) -> SourceConversation {
     let id = session.word("id").unwrap_or_default();
     let mut conversation =
         SourceConversation::new(id.clone(), session.time("created_at").unwrap_or_default());
@@ -117,7 +118,7 @@ fn conversation_of(session: &Row) -> SourceConversation {
         conversation.parent =
             Some(SourceParent { conversation: String::new(), message: None, name, run: id });
     } else if let Some(kind) = kind.filter(|kind| kind != "user") {
-        header.extra.set("session_type", word(&kind));
+        header.extra.set("session_type", json_of(&kind));
     }
     conversation
 }

@@ -1,19 +1,19 @@
-//! Reads a session from a file of its own, as goose kept them before it had a database.
+//! Reads a session from its own file, the form that goose used before it had a database.
 
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::error::Result;
-use crate::formats::goose::strand::{Kept, Strand};
+use crate::formats::goose::thread::{GooseMessage, GooseThread};
 use crate::formats::lines::Lines;
-use crate::formats::{Aside, Piece, Reading, Source, SourceConversation};
+use crate::formats::{Reading, Source, SourceConversation};
 use crate::model::{Json, Time};
 
 /// The first line.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct About {
+struct SessionHeader {
     working_dir: Option<String>,
     description: Option<String>,
     message_count: Option<Json>,
@@ -24,7 +24,7 @@ struct About {
     kind: Option<Json>,
 }
 
-impl About {
+impl SessionHeader {
     fn is_of_a_session(&self) -> bool {
         let is_named =
             self.working_dir.is_some() || self.description.is_some() && self.message_count.is_some();
@@ -34,7 +34,7 @@ impl About {
 
 /// Every other line.
 #[derive(Debug, Deserialize)]
-struct Said<'a> {
+struct LegacyMessage<'a> {
     id: Option<String>,
     role: String,
     created: i64,
@@ -48,8 +48,8 @@ pub(super) fn is_session(source: &Source) -> bool {
         return false;
     }
     let mut lines = source.first_lines().filter(|line| !line.trim().is_empty());
-    let about = lines.next().and_then(|line| serde_json::from_str::<About>(line).ok());
-    let said = lines.next().and_then(|line| serde_json::from_str::<Said<'_>>(line).ok());
+    let about = lines.next().and_then(|line| serde_json::from_str::<SessionHeader>(line).ok());
+    let said = lines.next().and_then(|line| serde_json::from_str::<LegacyMessage<'_>>(line).ok());
     about.is_some_and(|about| about.is_of_a_session())
         && said.is_some_and(|said| said.content.get().starts_with('['))
 }
@@ -57,8 +57,8 @@ pub(super) fn is_session(source: &Source) -> bool {
 pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
     let path = source.path();
     let mut lines = Lines::open(path, reading)?;
-    let mut about: Option<(About, u64, String)> = None;
-    let mut strand: Option<Strand> = None;
+    let mut about: Option<(SessionHeader, u64, String)> = None;
+    let mut thread: Option<GooseThread> = None;
     while lines.advance(reading)? {
         let (number, text) = (lines.number(), lines.text());
         if about.is_none() {
@@ -68,7 +68,7 @@ pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
             }
             continue;
         }
-        let said: Said<'_> = match lines.parse() {
+        let said: LegacyMessage<'_> = match lines.parse() {
             Ok(said) => said,
             Err(why) => {
                 reading.skip(path, number, why)?;
@@ -76,11 +76,11 @@ pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
             }
         };
         let time = Time::from_number(said.created);
-        let strand = match &mut strand {
-            Some(strand) => strand,
+        let thread = match &mut thread {
+            Some(thread) => thread,
             none => none.insert(begin(source, about.as_ref(), time, reading)?),
         };
-        let kept = Kept {
+        let kept = GooseMessage {
             id: said.id.unwrap_or_else(|| format!("l{number}")),
             role: &said.role,
             contents: said.content.get(),
@@ -89,20 +89,20 @@ pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
             line: number,
             source: text.to_owned(),
         };
-        if let Some(why) = strand.take(kept, reading)? {
+        if let Some(why) = thread.read_message(kept, reading)? {
             reading.skip(path, number, why)?;
         }
     }
-    strand.map_or(Ok(()), |strand| strand.finish(reading))
+    thread.map_or(Ok(()), |mut thread| thread.finish(reading))
 }
 
-/// A session begins when something is said in it; only then it is known when.
+/// A session starts with its first message, because only that is sure to have a time.
 fn begin(
     source: &Source,
-    about: Option<&(About, u64, String)>,
+    about: Option<&(SessionHeader, u64, String)>,
     first: Time,
     reading: &mut Reading<'_>,
-) -> Result<Strand> {
+) -> Result<GooseThread> {
     let created = about.and_then(|(about, ..)| about.created_at.as_ref()?.to().ok()).unwrap_or(first);
     let mut conversation = SourceConversation::new(source.stem(), created);
     if let Some((about, ..)) = about {
@@ -110,10 +110,9 @@ fn begin(
         conversation.header.project = about.working_dir.clone().filter(|place| !place.is_empty());
         conversation.header.settings.provider.clone_from(&about.provider_name);
     }
-    let strand = Strand::begin(conversation, reading)?;
+    let mut thread = GooseThread::begin(conversation, reading)?;
     if let Some((_, line, text)) = about {
-        let (conversation, source) = (strand.id().to_owned(), text.clone());
-        reading.give(Piece::Aside(Aside { conversation, line: *line, source }))?;
+        thread.thread.aside(*line, text.as_str(), reading)?;
     }
-    Ok(strand)
+    Ok(thread)
 }

@@ -1,20 +1,20 @@
-//! goose: `sessions.db`, a line of messages for each session, or the older `sessions/*.jsonl`, one file for each.
+//! goose: `sessions.db`, or the older `sessions/*.jsonl` with one file per session.
 //!
 //! ```text
 //!   first line   what is known of the session        sessions   a row for each
 //!   other lines  a message for each                  messages   a row for each, in order of time and number
 //! ```
 //!
-//! A compaction hides what was said from the model and adds a summary that is hidden from the person. Which message is
-//! hidden from whom changes later, so that it is no part of a message here and is kept beside it.
+//! A compaction hides earlier messages from the model and adds a summary that is hidden from the user.
+//! Visibility changes later, so it is not part of a message here and is kept next to it.
 //!
-//! The program copies an older file into its database under the same id and leaves the file. Such a file is a part of the
-//! database, or everything in it would come twice.
+//! The program copies an older file into its database with the same id and leaves the file in place. Such a
+//! file counts as part of the database, or its messages would be imported twice.
 
 mod content;
 mod database;
 mod legacy;
-mod strand;
+mod thread;
 
 use crate::error::Result;
 use crate::formats::database::is_database;
@@ -29,8 +29,8 @@ pub(super) const FORMAT: Format = Format {
         "$XDG_DATA_HOME/goose/sessions",
         "$GOOSE_PATH_ROOT/data/sessions",
     ],
-    fidelity: "It is only read. Who a message is hidden from, recipes and the state of extensions are kept beside the \
-               messages. A run of a sub-agent does not say who asked for it.",
+    fidelity: "It is only read. Who a message is hidden from, recipes and the state of extensions are kept \
+               beside the messages. A run of a sub-agent does not say who asked for it.",
     expects: "messages with a list as their `content`",
     detect,
     beside: Format::alone,

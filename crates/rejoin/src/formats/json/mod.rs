@@ -1,4 +1,4 @@
-//! Rejoin's own JSON: one document with everything there is to know of some conversations.
+//! Rejoin's own JSON: one document with everything known about some conversations.
 //!
 //! ```text
 //! {"rejoin":1,"conversations":[
@@ -7,7 +7,7 @@
 //! …]}]}
 //! ```
 //!
-//! A message stands on a line of its own, so that files can be compared; a reader does not rely on that.
+//! Each message is on a line of its own so that files can be compared; a reader does not rely on that.
 
 mod read;
 mod row;
@@ -23,8 +23,8 @@ pub(super) const FORMAT: Format = Format {
     name: "json",
     program: "Rejoin",
     places: &[],
-    fidelity: "Nothing that was said is lost, nor what is known about it: ids, branches, labels, pins, unknown fields. The \
-               files that a conversation was once imported from are not in it.",
+    fidelity: "Nothing that was said is lost, nor what is known about it: ids, branches, labels, pins, \
+               unknown fields. The files that a conversation was once imported from are not in it.",
     expects: "rows whose `message` has blocks",
     detect,
     beside: Format::alone,
@@ -32,7 +32,7 @@ pub(super) const FORMAT: Format = Format {
     write: Some(write::write),
 };
 
-/// The first member is the version, under a name that no other program uses.
+/// The first member is the version, with a name that no other program uses.
 fn detect(source: &Source) -> Detection {
     let begins = || {
         let rest = source.head().trim_ascii_start().strip_prefix(b"{")?;

@@ -1,4 +1,4 @@
-//! Reads a document as it streams by: one message at a time, whatever the white space between them.
+//! Streams a document, one message at a time, whatever the white space between them.
 
 use std::cell::Cell;
 use std::fmt;
@@ -11,53 +11,54 @@ use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqA
 use serde_json::value::RawValue;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::formats::family::Family;
 use crate::formats::json::VERSION;
-use crate::formats::json::row::{BranchRow, ConversationRow, MessageRow};
+use crate::formats::json::row::{DocumentBranch, DocumentConversation, DocumentMessage};
 use crate::formats::lines::{deepest, unreadable};
+use crate::formats::subagent_group::SubagentGroup;
 use crate::formats::{
     Piece, Reading, Source, SourceBranch, SourceConversation, SourceMessage, SourceParent, SourcePin,
 };
 use crate::model::Fields;
 
-/// Levels of brackets around what a limit on depth is about: the document, its lists, the message and its blocks.
+/// The nesting around what the depth limit applies to: the document, its lists, the message and its blocks.
 const AROUND: usize = 8;
 
 /// Reads a document.
 pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
     let path = source.path();
     let file = File::open(path).map_err(|cause| unreadable(path, cause))?;
-    let gauge = Rc::new(Gauge::default());
+    let gauge = Rc::new(ByteCount::default());
     let limits = reading.limits();
-    let gauged = Gauged { file, gauge: Rc::clone(&gauge), item: limits.line_bytes, all: limits.file_bytes };
-    let family = Family::default();
-    let mut desk = Desk { reading, path, gauge, outcome: Ok(()), number: 0, family };
+    let gauged =
+        LimitedFile { file, gauge: Rc::clone(&gauge), item: limits.line_bytes, all: limits.file_bytes };
+    let family = SubagentGroup::default();
+    let mut desk = PieceSink { reading, path, gauge, outcome: Ok(()), number: 0, family };
     let mut json = serde_json::Deserializer::from_reader(BufReader::with_capacity(1 << 16, gauged));
-    let read = Document(&mut desk).deserialize(&mut json).and_then(|()| json.end());
-    // What stopped the reading says more than what the parser made of it.
+    let read = DocumentSeed(&mut desk).deserialize(&mut json).and_then(|()| json.end());
+    // The error that stopped the pass is more precise than the parser's.
     std::mem::replace(&mut desk.outcome, Ok(()))?;
     read.map_err(|cause| Error::invalid("read a document of Rejoin").because(cause))?;
     desk.family.finish(desk.reading)?;
     desk.pass()
 }
 
-/// How much was read, and how much of it since the last item.
+/// Counts the bytes read, in total and since the last item.
 #[derive(Default)]
-struct Gauge {
+struct ByteCount {
     all: Cell<u64>,
     item: Cell<u64>,
-    told: Cell<u64>,
+    reported: Cell<u64>,
 }
 
-/// A file that ends in an error when it, or one item in it, is too large.
-struct Gauged {
+/// A file that fails when it, or one item in it, exceeds the limit.
+struct LimitedFile {
     file: File,
-    gauge: Rc<Gauge>,
+    gauge: Rc<ByteCount>,
     item: u64,
     all: u64,
 }
 
-impl Read for Gauged {
+impl Read for LimitedFile {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.file.read(buffer)?;
         let (all, item) = (self.gauge.all.get() + read as u64, self.gauge.item.get() + read as u64);
@@ -66,7 +67,7 @@ impl Read for Gauged {
         if all > self.all {
             return Err(io::Error::other(format!("the file has more than {} bytes", self.all)));
         }
-        // The buffer may hold the beginning of the next item.
+        // The buffer may contain the beginning of the next item.
         if item > self.item.saturating_add(buffer.len() as u64) {
             return Err(io::Error::other(format!("one message has more than {} bytes", self.item)));
         }
@@ -74,19 +75,19 @@ impl Read for Gauged {
     }
 }
 
-/// Where pieces are handed over.
-struct Desk<'r, 'a> {
+/// Passes on pieces during parsing.
+struct PieceSink<'r, 'a> {
     reading: &'r mut Reading<'a>,
     path: &'r Path,
-    gauge: Rc<Gauge>,
-    /// Why nothing more is taken; the parser cannot carry it.
+    gauge: Rc<ByteCount>,
+    /// The error that stopped the pass; the parser cannot carry it.
     outcome: Result<()>,
-    /// How many messages there were.
+    /// The number of messages so far.
     number: u64,
-    family: Family,
+    family: SubagentGroup,
 }
 
-impl Desk<'_, '_> {
+impl PieceSink<'_, '_> {
     fn give<E: de::Error>(&mut self, piece: Piece) -> std::result::Result<(), E> {
         let given = self.reading.give(piece);
         self.settle(given)
@@ -99,15 +100,15 @@ impl Desk<'_, '_> {
         })
     }
 
-    /// An item is complete: the next one may be as large.
+    /// Completes an item and resets its byte count.
     fn pass(&mut self) -> Result<()> {
         self.gauge.item.set(0);
-        let passed = self.gauge.all.get() - self.gauge.told.replace(self.gauge.all.get());
+        let passed = self.gauge.all.get() - self.gauge.reported.replace(self.gauge.all.get());
         if passed == 0 { Ok(()) } else { self.reading.give(Piece::Passed(passed)) }
     }
 }
 
-/// A value that is handed over while it is read.
+/// Implements a value that is passed on while it is parsed.
 macro_rules! read_by_visiting {
     ($seed:ident, $method:ident) => {
         impl<'de> DeserializeSeed<'de> for $seed<'_, '_, '_> {
@@ -120,17 +121,17 @@ macro_rules! read_by_visiting {
     };
 }
 
-struct Document<'d, 'r, 'a>(&'d mut Desk<'r, 'a>);
-struct Conversations<'d, 'r, 'a>(&'d mut Desk<'r, 'a>);
-struct OneConversation<'d, 'r, 'a>(&'d mut Desk<'r, 'a>);
-struct Messages<'d, 'r, 'a>(&'d mut Desk<'r, 'a>, String);
+struct DocumentSeed<'d, 'r, 'a>(&'d mut PieceSink<'r, 'a>);
+struct ConversationsSeed<'d, 'r, 'a>(&'d mut PieceSink<'r, 'a>);
+struct ConversationSeed<'d, 'r, 'a>(&'d mut PieceSink<'r, 'a>);
+struct MessagesSeed<'d, 'r, 'a>(&'d mut PieceSink<'r, 'a>, String);
 
-read_by_visiting!(Document, deserialize_map);
-read_by_visiting!(Conversations, deserialize_seq);
-read_by_visiting!(OneConversation, deserialize_map);
-read_by_visiting!(Messages, deserialize_seq);
+read_by_visiting!(DocumentSeed, deserialize_map);
+read_by_visiting!(ConversationsSeed, deserialize_seq);
+read_by_visiting!(ConversationSeed, deserialize_map);
+read_by_visiting!(MessagesSeed, deserialize_seq);
 
-impl<'de> Visitor<'de> for Document<'_, '_, '_> {
+impl<'de> Visitor<'de> for DocumentSeed<'_, '_, '_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -149,7 +150,7 @@ impl<'de> Visitor<'de> for Document<'_, '_, '_> {
                         self.0.settle(Err(Error::new(ErrorKind::Unsupported, why)))?;
                     }
                 }
-                ("conversations", Some(_)) => map.next_value_seed(Conversations(self.0))?,
+                ("conversations", Some(_)) => map.next_value_seed(ConversationsSeed(self.0))?,
                 ("conversations", None) => return Err(de::Error::custom("the version has to come first")),
                 _ => drop(map.next_value::<IgnoredAny>()?),
             }
@@ -158,7 +159,7 @@ impl<'de> Visitor<'de> for Document<'_, '_, '_> {
     }
 }
 
-impl<'de> Visitor<'de> for Conversations<'_, '_, '_> {
+impl<'de> Visitor<'de> for ConversationsSeed<'_, '_, '_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -166,19 +167,19 @@ impl<'de> Visitor<'de> for Conversations<'_, '_, '_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> std::result::Result<(), A::Error> {
-        while list.next_element_seed(OneConversation(self.0))?.is_some() {}
+        while list.next_element_seed(ConversationSeed(self.0))?.is_some() {}
         Ok(())
     }
 }
 
-impl<'de> Visitor<'de> for OneConversation<'_, '_, '_> {
+impl<'de> Visitor<'de> for ConversationSeed<'_, '_, '_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a conversation")
     }
 
-    /// Messages may stand before some of the other members, because other programs sort them.
+    /// Messages may come before other members, because some programs sort them.
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<(), A::Error> {
         let mut known = Fields::new();
         let mut is_new = true;
@@ -192,7 +193,7 @@ impl<'de> Visitor<'de> for OneConversation<'_, '_, '_> {
             let id = row.id.clone();
             self.0.give(Piece::Conversation(Box::new(conversation_of(row).0)))?;
             is_new = false;
-            map.next_value_seed(Messages(self.0, id))?;
+            map.next_value_seed(MessagesSeed(self.0, id))?;
         }
         let row = row_of(&known).map_err(de::Error::custom)?;
         let (conversation, branches) = conversation_of(row);
@@ -200,20 +201,20 @@ impl<'de> Visitor<'de> for OneConversation<'_, '_, '_> {
         if is_new {
             self.0.give(Piece::Conversation(Box::new(conversation.clone())))?;
         }
-        for BranchRow { id: own, title, head } in branches {
+        for DocumentBranch { id: own, title, head } in branches {
             self.0.give(Piece::Branch(SourceBranch { conversation: id.clone(), id: own, title, head }))?;
         }
-        // Only at its end is it known what started it.
+        // What started it is only known at its end.
         let added = self.0.family.add(&conversation, self.0.reading);
         self.0.settle(added)
     }
 }
 
-fn row_of(known: &Fields) -> serde_json::Result<ConversationRow> {
+fn row_of(known: &Fields) -> serde_json::Result<DocumentConversation> {
     serde_json::from_str(&serde_json::to_string(known)?)
 }
 
-fn conversation_of(row: ConversationRow) -> (SourceConversation, Vec<BranchRow>) {
+fn conversation_of(row: DocumentConversation) -> (SourceConversation, Vec<DocumentBranch>) {
     let mut conversation = SourceConversation::new(row.id, row.created_at);
     conversation.header = row.header;
     conversation.head = row.head;
@@ -226,7 +227,7 @@ fn conversation_of(row: ConversationRow) -> (SourceConversation, Vec<BranchRow>)
     (conversation, row.branches)
 }
 
-impl<'de> Visitor<'de> for Messages<'_, '_, '_> {
+impl<'de> Visitor<'de> for MessagesSeed<'_, '_, '_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -240,13 +241,15 @@ impl<'de> Visitor<'de> for Messages<'_, '_, '_> {
             let depth = desk.reading.limits().depth + AROUND;
             let row = match deepest(raw.get().as_bytes()) > depth {
                 true => Err("it nests too deep".to_owned()),
-                false => serde_json::from_str::<MessageRow>(raw.get()).map_err(|cause| cause.to_string()),
+                false => {
+                    serde_json::from_str::<DocumentMessage>(raw.get()).map_err(|cause| cause.to_string())
+                }
             };
             match row {
                 Ok(row) => take(desk, &conversation, row)?,
                 Err(why) => {
-                    let told = desk.reading.skip(desk.path, 0, format!("message {}: {why}", desk.number));
-                    desk.settle(told)?;
+                    let skipped = desk.reading.skip(desk.path, 0, format!("message {}: {why}", desk.number));
+                    desk.settle(skipped)?;
                 }
             }
             let passed = desk.pass();
@@ -257,9 +260,9 @@ impl<'de> Visitor<'de> for Messages<'_, '_, '_> {
 }
 
 fn take<E: de::Error>(
-    desk: &mut Desk<'_, '_>,
+    desk: &mut PieceSink<'_, '_>,
     conversation: &str,
-    row: MessageRow,
+    row: DocumentMessage,
 ) -> std::result::Result<(), E> {
     let conversation = conversation.to_owned();
     if row.pinned {

@@ -5,24 +5,24 @@ use serde::{Deserialize, Serialize};
 use crate::formats::SourceKept;
 use crate::model::{Conversation, Message, Time};
 
-/// What is known of a conversation, apart from its messages.
+/// A conversation without its messages.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct ConversationRow {
+pub(super) struct DocumentConversation {
     pub(super) id: String,
     pub(super) created_at: Time,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) head: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) parent: Option<ParentRow>,
+    pub(super) parent: Option<DocumentParent>,
     #[serde(default)]
     pub(super) header: Conversation,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(super) branches: Vec<BranchRow>,
+    pub(super) branches: Vec<DocumentBranch>,
 }
 
-/// What started a run of a sub-agent.
+/// What started a sub-agent run.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct ParentRow {
+pub(super) struct DocumentParent {
     pub(super) conversation: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) message: Option<String>,
@@ -32,15 +32,15 @@ pub(super) struct ParentRow {
 
 /// A named branch.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct BranchRow {
+pub(super) struct DocumentBranch {
     pub(super) id: String,
     pub(super) title: String,
     pub(super) head: String,
 }
 
-/// A message, and where it stands.
+/// A message and its place in the tree.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct MessageRow {
+pub(super) struct DocumentMessage {
     pub(super) id: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) parent: Option<String>,

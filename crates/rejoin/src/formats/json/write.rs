@@ -6,10 +6,10 @@ use serde::Serialize;
 
 use crate::error::{Error, Result};
 use crate::formats::json::VERSION;
-use crate::formats::json::row::{BranchRow, ConversationRow, MessageRow, ParentRow};
+use crate::formats::json::row::{DocumentBranch, DocumentConversation, DocumentMessage, DocumentParent};
 use crate::formats::{SourceConversation, SourceMessage, Tree, Written};
 
-/// Writes everything in the tree as one file, named after its main conversation.
+/// Writes the whole tree as one file, named after its main conversation.
 pub(super) fn write(tree: &Tree) -> Result<Vec<Written>> {
     let main = tree.main()?;
     let mut text = format!("{{\"rejoin\":{VERSION},\"conversations\":[");
@@ -33,13 +33,13 @@ fn json(row: &impl Serialize) -> Result<String> {
     serde_json::to_string(row).map_err(|cause| Error::invalid("write a conversation as JSON").because(cause))
 }
 
-fn conversation_row(tree: &Tree, conversation: &SourceConversation) -> ConversationRow {
+fn conversation_row(tree: &Tree, conversation: &SourceConversation) -> DocumentConversation {
     let branches = tree.branches.iter().filter(|branch| branch.conversation == conversation.id);
-    ConversationRow {
+    DocumentConversation {
         id: conversation.id.clone(),
         created_at: conversation.created_at,
         head: conversation.head.clone(),
-        parent: conversation.parent.as_ref().map(|parent| ParentRow {
+        parent: conversation.parent.as_ref().map(|parent| DocumentParent {
             conversation: parent.conversation.clone(),
             message: parent.message.clone(),
             name: parent.name.clone(),
@@ -47,7 +47,7 @@ fn conversation_row(tree: &Tree, conversation: &SourceConversation) -> Conversat
         }),
         header: conversation.header.clone(),
         branches: branches
-            .map(|branch| BranchRow {
+            .map(|branch| DocumentBranch {
                 id: branch.id.clone(),
                 title: branch.title.clone(),
                 head: branch.head.clone(),
@@ -56,10 +56,10 @@ fn conversation_row(tree: &Tree, conversation: &SourceConversation) -> Conversat
     }
 }
 
-fn message_row(tree: &Tree, found: &SourceMessage) -> MessageRow {
+fn message_row(tree: &Tree, found: &SourceMessage) -> DocumentMessage {
     let is_it =
         |pin: &crate::formats::SourcePin| pin.conversation == found.conversation && pin.message == found.id;
-    MessageRow {
+    DocumentMessage {
         id: found.id.clone(),
         parent: found.parent.clone(),
         label: found.message.label.clone(),
@@ -69,7 +69,7 @@ fn message_row(tree: &Tree, found: &SourceMessage) -> MessageRow {
     }
 }
 
-/// An id may have been chosen by anybody, and a name of a file may not.
+/// Returns a safe file name for an id, which is untrusted input.
 fn file_name(id: &str) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '-' || letter == '_';
     let name: String =

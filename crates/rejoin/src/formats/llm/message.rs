@@ -1,13 +1,14 @@
-//! A message of a thread with its parts, as ours.
+//! Converts the messages of a thread and their parts.
 
 use serde_json::{Map, Value, json};
 
 use crate::error::Result;
-use crate::formats::database::{Database, Row};
+use crate::formats::database::{Database, DatabaseRow};
+use crate::formats::encoding::json_of;
 use crate::formats::llm::references;
 use crate::model::{Block, Fields, Json, Message, Other, Role, Text, Thinking, ToolCall, ToolResult, Usage};
 
-/// Reads a message, and the text that it is kept as.
+/// Reads a message and returns it with its source text.
 pub(super) fn read(database: &Database, hash: &str) -> Result<Option<(Message, Value)>> {
     let Some(row) = database.one("SELECT * FROM messages WHERE hash = ?1", &[hash.into()])? else {
         return Ok(None);
@@ -17,20 +18,20 @@ pub(super) fn read(database: &Database, hash: &str) -> Result<Option<(Message, V
     let blocks: Result<Vec<Block>> = parts.iter().map(|part| block(database, part)).collect();
     let mut message = Message::new(role_of(&row), blocks?);
     if row.text("role").is_none_or(|role| role.parse::<Role>().is_err()) {
-        message.extra.set("role", text(row.text("role").unwrap_or_default()));
+        message.extra.set("role", json_of(row.text("role").unwrap_or_default()));
     }
     let parts: Vec<Value> = parts.iter().map(|part| part.to_json(&[])).collect();
     Ok(Some((message, json!({ "message": row.to_json(&[]), "parts": parts }))))
 }
 
-fn role_of(row: &Row) -> Role {
+fn role_of(row: &DatabaseRow) -> Role {
     row.text("role").and_then(|role| role.parse().ok()).unwrap_or(Role::System)
 }
 
-/// Who answered in a call, and what it took.
-pub(super) fn describe(message: &mut Message, call: &Row) {
+/// Adds the model and the usage of a call.
+pub(super) fn describe(message: &mut Message, call: &DatabaseRow) {
     if let Some(model) = call.word("resolved_model").or_else(|| call.word("model")) {
-        message.extra.set("model", text(&model));
+        message.extra.set("model", json_of(&model));
     }
     if let (Some(input), Some(output)) = (call.count("input_tokens"), call.count("output_tokens")) {
         let detail = call.text("token_details").and_then(|detail| Json::parse(detail).ok());
@@ -38,7 +39,7 @@ pub(super) fn describe(message: &mut Message, call: &Row) {
     }
 }
 
-fn block(database: &Database, part: &Row) -> Result<Block> {
+fn block(database: &Database, part: &DatabaseRow) -> Result<Block> {
     let payload = part.text("payload").and_then(|payload| serde_json::from_str(payload).ok());
     let mut fields: Map<String, Value> = payload.unwrap_or_default();
     let words = match (part.text("text"), fields.shift_remove("text_ref")) {
@@ -71,14 +72,14 @@ fn block(database: &Database, part: &Row) -> Result<Block> {
         other => {
             let mut fields = rest(fields);
             if let Some(words) = words {
-                fields.set("text", text(&words));
+                fields.set("text", json_of(&words));
             }
             Block::Other(Other { kind: other.to_owned(), fields })
         }
     })
 }
 
-/// What a tool answered: its text, or its text and files.
+/// The output of a tool: its text, or its text and files.
 fn result(database: &Database, mut fields: Map<String, Value>) -> Result<ToolResult> {
     let call_id = take(&mut fields, "tool_call_id").unwrap_or_default();
     let said = fields.shift_remove("output").unwrap_or(Value::Null);
@@ -89,7 +90,7 @@ fn result(database: &Database, mut fields: Map<String, Value>) -> Result<ToolRes
     }
     let output = match said.as_str() {
         Some(text) if !files.is_empty() => {
-            json_of(&std::iter::once(Block::text(text)).chain(files).collect::<Vec<_>>())
+            json_of(std::iter::once(Block::text(text)).chain(files).collect::<Vec<_>>())
         }
         _ => json_of(&said),
     };
@@ -97,7 +98,7 @@ fn result(database: &Database, mut fields: Map<String, Value>) -> Result<ToolRes
     Ok(ToolResult { call_id, output, is_error, extra: rest(fields) })
 }
 
-/// Text that was kept in pieces, because some of them stand elsewhere.
+/// Joins text that was split because parts of it are stored elsewhere.
 fn joined(database: &Database, pieces: &[Value]) -> Result<String> {
     let mut whole = String::new();
     for piece in pieces {
@@ -121,12 +122,4 @@ fn rest(fields: Map<String, Value>) -> Fields {
     let mut rest = Fields::new();
     fields.into_iter().for_each(|(name, value)| rest.set(name, json_of(&value)));
     rest
-}
-
-pub(super) fn text(text: &str) -> Json {
-    json_of(&text)
-}
-
-pub(super) fn json_of(value: &impl serde::Serialize) -> Json {
-    Json::of(value).expect("what was read from JSON is JSON")
 }

@@ -1,17 +1,18 @@
-//! llm: `logs.db`, with one of two ways to keep conversations, or both.
+//! llm: `logs.db`, with one or both of two schemas.
 //!
 //! ```text
-//!   since 0.32   threads ── turns          a thread points at the message it goes on from; a turn is one call of a
-//!                  │          │            model, with what it cost
+//!   since 0.32   threads ── turns          a thread points to its newest message; a turn is one call of a
+//!                  │          │            model, with its cost
 //!                  ▼          ▼
-//!                messages ◄─ messages      named by a hash of what they say and follow, shared by threads
+//!                messages ◄─ messages      named by a hash of contents and parent, shared by threads
 //!                  └ parts
 //!
 //!   before       conversations ── responses      a prompt and its answer in one row
 //! ```
 //!
-//! A database that was used by both has both. A conversation that was begun before and went on since is a thread with
-//! the same id, whose messages repeat the earlier ones; its rows of before are kept beside it.
+//! A database that was used by both versions has both. A conversation that was started before and continued
+//! since is a thread with the same id, whose messages repeat the earlier ones; its earlier rows are kept next
+//! to it.
 
 mod message;
 mod references;
@@ -20,7 +21,7 @@ mod threads;
 
 use crate::error::Result;
 use crate::formats::database::{self, Database};
-use crate::formats::llm::responses::Earlier;
+use crate::formats::llm::responses::ResponseIds;
 use crate::formats::{Detection, Format, Reading, Source};
 
 /// Logs of llm.
@@ -32,8 +33,8 @@ pub(super) const FORMAT: Format = Format {
         "~/Library/Application Support/io.datasette.llm/logs.db",
         "$LLM_USER_PATH/logs.db",
     ],
-    fidelity: "It is only read. What a provider answered to the letter, options and timings are kept beside the messages. \
-               A message has the time of the call that it was first part of.",
+    fidelity: "It is only read. What a provider answered to the letter, options and timings are kept beside \
+               the messages. A message has the time of the call that it was first part of.",
     expects: "messages with parts, or responses with a prompt",
     detect,
     beside: Format::alone,
@@ -65,7 +66,7 @@ fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
     Database::read(source, reading, |database, reading| {
         let has_threads = has_all(database, &THREADS)?;
         let has_responses = !has_threads || has_all(database, &RESPONSES)?;
-        let mut earlier = Earlier::new();
+        let mut earlier = ResponseIds::new();
         if has_responses {
             RESPONSES.iter().try_for_each(|(table, columns)| database.need(table, columns))?;
             earlier = responses::list(database)?;

@@ -1,12 +1,12 @@
-//! What stands once in a database and is used in many places: files and pieces of text.
+//! Shared contents that are stored once in a database: files and fragments of text.
 
 use crate::error::Result;
 use crate::formats::content::kind_of;
-use crate::formats::database::{Database, Row, Value};
-use crate::formats::octets::base64;
+use crate::formats::database::{Database, DatabaseRow, Value};
+use crate::formats::encoding::base64;
 use crate::model::{Fields, Media};
 
-/// The file of this id. Its bytes are in the database, or somewhere else.
+/// Returns the file with this id. Its bytes may be in the database or elsewhere.
 pub(super) fn attachment(database: &Database, id: &str) -> Result<Option<Media>> {
     if !database.has("attachments", &["id", "type", "path", "url", "content"])? {
         return Ok(None);
@@ -15,7 +15,7 @@ pub(super) fn attachment(database: &Database, id: &str) -> Result<Option<Media>>
     Ok(row.as_ref().map(media))
 }
 
-fn media(row: &Row) -> Media {
+fn media(row: &DatabaseRow) -> Media {
     let mime = row.word("type").unwrap_or_else(|| "application/octet-stream".to_owned());
     let kind = kind_of(&mime);
     let data = match row.value("content") {
@@ -27,7 +27,7 @@ fn media(row: &Row) -> Media {
     Media { kind, mime_type: mime, data, uri, extra: Fields::new() }
 }
 
-/// The piece of text of this number.
+/// Returns the fragment of text with this number.
 pub(super) fn fragment(database: &Database, number: i64) -> Result<String> {
     if !database.has("fragments", &["id", "content"])? {
         return Ok(String::new());

@@ -1,24 +1,26 @@
-//! Conversations as llm kept them first: a prompt and its answer in one row.
+//! Conversations in the first schema: a prompt and its answer in one row.
 
 use std::collections::{BTreeMap, HashMap};
 
 use serde_json::{Value, json};
 
 use crate::error::Result;
-use crate::formats::database::{Database, Row};
-use crate::formats::llm::message::{describe, json_of, text};
+use crate::formats::database::{Database, DatabaseRow};
+use crate::formats::encoding::json_of;
+use crate::formats::llm::message::describe;
 use crate::formats::llm::references;
+use crate::formats::thread_builder::ThreadBuilder;
 use crate::formats::{Aside, Piece, Reading, SourceConversation, SourceMessage};
 use crate::model::{Block, Fields, Json, Message, Role, Thinking, Time, ToolCall, ToolResult};
 
-/// The responses of each conversation, by their ids.
-pub(super) type Earlier = BTreeMap<String, Vec<String>>;
+/// The ids of each conversation's responses.
+pub(super) type ResponseIds = BTreeMap<String, Vec<String>>;
 
-/// Lists the responses. A row that belongs to no conversation is one by itself.
-pub(super) fn list(database: &Database) -> Result<Earlier> {
-    let mut all = Earlier::new();
+/// Lists the responses. A row without a conversation is one of its own.
+pub(super) fn list(database: &Database) -> Result<ResponseIds> {
+    let mut all = ResponseIds::new();
     let sql = "SELECT coalesce(conversation_id, id) AS conversation, id FROM responses ORDER BY id";
-    let mut held = database.held();
+    let mut held = database.id_budget();
     database.each(sql, &[], &mut |row| {
         if let (Some(conversation), Some(id)) = (row.word("conversation"), row.word("id")) {
             held.add(&id)?;
@@ -30,7 +32,7 @@ pub(super) fn list(database: &Database) -> Result<Earlier> {
     Ok(all)
 }
 
-/// Keeps the rows of a conversation beside the thread that it became.
+/// Keeps the rows of a conversation next to the thread that it became.
 pub(super) fn keep(
     database: &Database,
     thread: &str,
@@ -47,17 +49,17 @@ pub(super) fn keep(
 }
 
 /// Reads these conversations.
-pub(super) fn read(database: &Database, all: &Earlier, reading: &mut Reading<'_>) -> Result<()> {
-    let tables = Tables::of(database)?;
-    all.iter().try_for_each(|(id, rows)| Strand::read(database, &tables, id, rows, reading))
+pub(super) fn read(database: &Database, all: &ResponseIds, reading: &mut Reading<'_>) -> Result<()> {
+    let tables = ResponseTables::of(database)?;
+    all.iter().try_for_each(|(id, rows)| ResponsesThread::read(database, &tables, id, rows, reading))
 }
 
-fn response(database: &Database, id: &str) -> Result<Option<Row>> {
+fn response(database: &Database, id: &str) -> Result<Option<DatabaseRow>> {
     database.one("SELECT * FROM responses WHERE id = ?1", &[id.into()])
 }
 
-/// Which tables there are beside the responses, and where the rows of a response are in those without an index.
-struct Tables {
+/// The optional tables, and the rows of each response in those without an index.
+struct ResponseTables {
     calls: HashMap<String, Vec<i64>>,
     results: HashMap<String, Vec<i64>>,
     has_attachments: bool,
@@ -65,7 +67,7 @@ struct Tables {
     system_fragments: Option<&'static str>,
 }
 
-impl Tables {
+impl ResponseTables {
     fn of(database: &Database) -> Result<Self> {
         let numbers = |table: &str, columns: &[&str]| -> Result<HashMap<String, Vec<i64>>> {
             let mut numbers: HashMap<String, Vec<i64>> = HashMap::new();
@@ -95,44 +97,43 @@ impl Tables {
 }
 
 /// One conversation while it is read.
-struct Strand<'a> {
+struct ResponsesThread<'a> {
     database: &'a Database,
-    tables: &'a Tables,
-    id: &'a str,
-    last: Option<String>,
-    /// The instructions that hold, which are in every row or only in the first.
+    tables: &'a ResponseTables,
+    thread: ThreadBuilder,
+    /// The current instructions. Rows repeat them, or only the first row has them.
     system: String,
 }
 
-impl<'a> Strand<'a> {
+impl<'a> ResponsesThread<'a> {
     fn read(
         database: &'a Database,
-        tables: &'a Tables,
-        id: &'a str,
+        tables: &'a ResponseTables,
+        id: &str,
         rows: &[String],
         reading: &mut Reading<'_>,
     ) -> Result<()> {
-        let mut strand = Strand { database, tables, id, last: None, system: String::new() };
+        let thread = ThreadBuilder::new(SourceConversation::new(id, Time::default()));
+        let mut read = Self { database, tables, thread, system: String::new() };
         let described = database.one("SELECT * FROM conversations WHERE id = ?1", &[id.into()])?;
         for (place, row) in rows.iter().enumerate() {
             let Some(row) = response(database, row)? else { continue };
             let time = row.time("datetime_utc").unwrap_or_default();
             if place == 0 {
-                let mut conversation = SourceConversation::new(id, time);
-                let header = &mut conversation.header;
+                read.thread.conversation.created_at = time;
+                let header = &mut read.thread.conversation.header;
                 header.title = described.as_ref().and_then(|described| described.word("name"));
                 header.settings.model = described
                     .as_ref()
                     .and_then(|described| described.word("model"))
                     .or_else(|| row.word("model"));
-                reading.give(Piece::Conversation(Box::new(conversation)))?;
             }
-            strand.take(&row, time, reading)?;
+            read.take(&row, time, reading)?;
         }
-        reading.give(Piece::Complete(id.to_owned()))
+        read.thread.complete(reading)
     }
 
-    fn take(&mut self, row: &Row, time: Time, reading: &mut Reading<'_>) -> Result<()> {
+    fn take(&mut self, row: &DatabaseRow, time: Time, reading: &mut Reading<'_>) -> Result<()> {
         let id = row.word("id").unwrap_or_default();
         let system = self.words(row.text("system"), self.tables.system_fragments, &id)?;
         if !system.is_empty() && system != self.system {
@@ -162,7 +163,7 @@ impl<'a> Strand<'a> {
         self.reply(row, &id, time, reading)
     }
 
-    fn reply(&mut self, row: &Row, id: &str, time: Time, reading: &mut Reading<'_>) -> Result<()> {
+    fn reply(&mut self, row: &DatabaseRow, id: &str, time: Time, reading: &mut Reading<'_>) -> Result<()> {
         let mut blocks = Vec::new();
         if let Some(thought) = row.word("reasoning") {
             blocks.push(Block::Thinking(Thinking { text: thought, ..Thinking::default() }));
@@ -194,19 +195,11 @@ impl<'a> Strand<'a> {
         message.created_at = Some(time);
         let source = source.to_string();
         self.database.pass(source.len() as u64, reading)?;
-        let parent = self.last.replace(id.to_owned());
-        reading.give(Piece::Message(Box::new(SourceMessage {
-            conversation: self.id.to_owned(),
-            id: id.to_owned(),
-            parent,
-            message,
-            keeps: Vec::new(),
-            line: 0,
-            source,
-        })))
+        let message = self.thread.next(id, message);
+        self.thread.add(SourceMessage { source, ..message }, reading)
     }
 
-    /// A text with the pieces that stand before it, each on lines of its own, as the model was sent them.
+    /// Joins a text with the fragments before it, each on its own line, as they were sent to the model.
     fn words(&self, own: Option<&str>, table: Option<&str>, id: &str) -> Result<String> {
         let mut pieces = Vec::new();
         if let Some(table) = table {
@@ -238,7 +231,7 @@ impl<'a> Strand<'a> {
             let sql = "SELECT * FROM tool_calls WHERE id = ?1";
             let Some(row) = self.database.one(sql, &[(*number).into()])? else { continue };
             let arguments = row.text("arguments").unwrap_or("null");
-            let input = Json::parse(arguments).unwrap_or_else(|_| text(arguments));
+            let input = Json::parse(arguments).unwrap_or_else(|_| json_of(arguments));
             let (call, name) = (row.word("tool_call_id"), row.word("name"));
             blocks.push(Block::ToolCall(ToolCall {
                 id: call.unwrap_or_else(|| number.to_string()),
@@ -258,11 +251,11 @@ impl<'a> Strand<'a> {
             let Some(row) = self.database.one(sql, &[(*number).into()])? else { continue };
             let mut result = ToolResult {
                 call_id: row.word("tool_call_id").unwrap_or_default(),
-                output: json_of(&row.text("output").unwrap_or_default()),
+                output: json_of(row.text("output").unwrap_or_default()),
                 is_error: row.word("exception").is_some(),
                 extra: Fields::new(),
             };
-            result.extra.set("name", json_of(&row.text("name").unwrap_or_default()));
+            result.extra.set("name", json_of(row.text("name").unwrap_or_default()));
             blocks.push(Block::ToolResult(result));
             sources.push(row.to_json(&[]));
         }

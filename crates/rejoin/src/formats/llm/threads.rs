@@ -1,23 +1,26 @@
-//! Threads: each a conversation with every message that it, or a call in it, ever pointed at.
+//! Threads: each is a conversation with every message that it, or a call in it, ever pointed to.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::error::Result;
-use crate::formats::database::{Database, Row};
+use crate::formats::database::{Database, DatabaseRow};
+use crate::formats::encoding::json_of;
 use crate::formats::llm::message;
-use crate::formats::llm::responses::{self, Earlier};
-use crate::formats::{Aside, Piece, Reading, SourceConversation, SourceMessage};
+use crate::formats::llm::responses::{self, ResponseIds};
+use crate::formats::thread_builder::ThreadBuilder;
+use crate::formats::{Piece, Reading, SourceConversation, SourceMessage};
 use crate::model::Time;
 
-/// Reads every thread, and takes what it was before from the earlier conversations.
-pub(super) fn read(database: &Database, earlier: &mut Earlier, reading: &mut Reading<'_>) -> Result<()> {
-    let calls = Calls::of(database)?;
+/// Reads every thread, and takes its earlier rows from `earlier`.
+pub(super) fn read(database: &Database, earlier: &mut ResponseIds, reading: &mut Reading<'_>) -> Result<()> {
+    let calls = FirstCalls::of(database)?;
     for id in database.names("SELECT id FROM threads ORDER BY id", &[])? {
         read_thread(database, &calls, &id, reading)?;
         responses::keep(database, &id, &earlier.remove(&id).unwrap_or_default(), reading)?;
         reading.give(Piece::Complete(id))?;
     }
-    let sql = "SELECT count(*) AS number FROM turns WHERE thread_id IS NULL OR thread_id NOT IN (SELECT id FROM threads)";
+    let sql = "SELECT count(*) AS number FROM turns \
+               WHERE thread_id IS NULL OR thread_id NOT IN (SELECT id FROM threads)";
     let number = database.one(sql, &[])?.and_then(|row| row.count("number")).unwrap_or(0);
     if number > 0 {
         reading.skip(database.path(), 0, format!("{number} calls belong to no thread"))?;
@@ -25,14 +28,14 @@ pub(super) fn read(database: &Database, earlier: &mut Earlier, reading: &mut Rea
     Ok(())
 }
 
-/// Which call a message was first part of. Messages are shared, so they cannot say it themselves.
-struct Calls {
+/// The first call of each message. Messages are shared, so they do not record it themselves.
+struct FirstCalls {
     ids: Vec<String>,
     first: HashMap<String, usize>,
 }
 
-impl Calls {
-    /// Ids of calls grow with time, so that a message has the same first call whenever it is read.
+impl FirstCalls {
+    /// Ids of calls increase with time, so a message always has the same first call.
     fn of(database: &Database) -> Result<Self> {
         let ids = database.names("SELECT id FROM turns ORDER BY id", &[])?;
         let mut first = HashMap::new();
@@ -47,14 +50,14 @@ impl Calls {
         Ok(Self { ids, first })
     }
 
-    /// The call that a message was first part of.
-    fn first(&self, database: &Database, hash: &str) -> Result<Option<Row>> {
+    /// Returns the first call of a message.
+    fn first(&self, database: &Database, hash: &str) -> Result<Option<DatabaseRow>> {
         let Some(place) = self.first.get(hash) else { return Ok(None) };
         database.one("SELECT * FROM turns WHERE id = ?1", &[self.ids[*place].as_str().into()])
     }
 }
 
-/// The messages above a message and itself, the topmost first, as far as they are not known.
+/// Returns a message and those above it, root first, down from the newest known one.
 fn path(database: &Database, tip: Option<String>, is_known: impl Fn(&str) -> bool) -> Result<Vec<String>> {
     let (mut path, mut seen) = (Vec::new(), HashSet::new());
     let mut next = tip;
@@ -68,7 +71,7 @@ fn path(database: &Database, tip: Option<String>, is_known: impl Fn(&str) -> boo
     Ok(path)
 }
 
-fn read_thread(database: &Database, calls: &Calls, id: &str, reading: &mut Reading<'_>) -> Result<()> {
+fn read_thread(database: &Database, calls: &FirstCalls, id: &str, reading: &mut Reading<'_>) -> Result<()> {
     let Some(row) = database.one("SELECT * FROM threads WHERE id = ?1", &[id.into()])? else { return Ok(()) };
     let sql = "SELECT id, tip_message_hash, model, datetime_utc FROM turns WHERE thread_id = ?1 ORDER BY id";
     let mut turns: Vec<(String, Option<String>)> = Vec::new();
@@ -85,28 +88,28 @@ fn read_thread(database: &Database, calls: &Calls, id: &str, reading: &mut Readi
     conversation.header.settings.model = model;
     conversation.head = row.word("tip_message_hash");
     if let Some(other) = row.word("forked_from") {
-        conversation.header.extra.set("forked_from", message::text(&other));
+        conversation.header.extra.set("forked_from", json_of(&other));
     }
-    reading.give(Piece::Conversation(Box::new(conversation)))?;
-    let mut strand = Strand { database, calls, id, began, given: HashSet::new() };
+    let thread = ThreadBuilder::announced(conversation, reading)?;
+    let mut read = TurnsThread { database, calls, thread, began, given: HashSet::new() };
     for (turn, tip) in turns {
-        strand.follow(tip.clone(), reading)?;
-        strand.keep_if_silent(&turn, tip.as_deref(), reading)?;
+        read.follow(tip.clone(), reading)?;
+        read.keep_if_silent(&turn, tip.as_deref(), reading)?;
     }
-    strand.follow(row.word("tip_message_hash"), reading)
+    read.follow(row.word("tip_message_hash"), reading)
 }
 
 /// One thread while it is read.
-struct Strand<'a> {
+struct TurnsThread<'a> {
     database: &'a Database,
-    calls: &'a Calls,
-    id: &'a str,
+    calls: &'a FirstCalls,
+    thread: ThreadBuilder,
     began: Time,
     given: HashSet<String>,
 }
 
-impl Strand<'_> {
-    /// Hands over the messages that lead to one, as far as they are new.
+impl TurnsThread<'_> {
+    /// Passes on the messages that lead to `tip`, unless they were passed on before.
     fn follow(&mut self, tip: Option<String>, reading: &mut Reading<'_>) -> Result<()> {
         for hash in path(self.database, tip, |hash| self.given.contains(hash))? {
             self.give(&hash, reading)?;
@@ -115,7 +118,7 @@ impl Strand<'_> {
         Ok(())
     }
 
-    fn give(&self, hash: &str, reading: &mut Reading<'_>) -> Result<()> {
+    fn give(&mut self, hash: &str, reading: &mut Reading<'_>) -> Result<()> {
         let Some((mut said, mut source)) = message::read(self.database, hash)? else { return Ok(()) };
         let call = self.calls.first(self.database, hash)?;
         let mut time = call.as_ref().and_then(|call| call.time("datetime_utc")).unwrap_or(self.began);
@@ -128,19 +131,12 @@ impl Strand<'_> {
         let parent = source["message"]["parent_hash"].as_str().map(str::to_owned);
         let source = source.to_string();
         self.database.pass(source.len() as u64, reading)?;
-        reading.give(Piece::Message(Box::new(SourceMessage {
-            conversation: self.id.to_owned(),
-            id: hash.to_owned(),
-            parent,
-            message: said,
-            keeps: Vec::new(),
-            line: 0,
-            source,
-        })))
+        let message = self.thread.message(hash, parent, said);
+        self.thread.add(SourceMessage { source, ..message }, reading)
     }
 
-    /// A call that said nothing new has no message that it could stand beside.
-    fn keep_if_silent(&self, turn: &str, tip: Option<&str>, reading: &mut Reading<'_>) -> Result<()> {
+    /// A call without a new message is kept by itself.
+    fn keep_if_silent(&mut self, turn: &str, tip: Option<&str>, reading: &mut Reading<'_>) -> Result<()> {
         let first =
             tip.and_then(|tip| self.calls.first.get(tip)).map(|place| self.calls.ids[*place].as_str());
         if first == Some(turn) {
@@ -149,7 +145,6 @@ impl Strand<'_> {
         let Some(row) = self.database.one("SELECT * FROM turns WHERE id = ?1", &[turn.into()])? else {
             return Ok(());
         };
-        let source = row.to_json(&[]).to_string();
-        reading.give(Piece::Aside(Aside { conversation: self.id.to_owned(), line: 0, source }))
+        self.thread.aside(0, row.to_json(&[]).to_string(), reading)
     }
 }

@@ -1,15 +1,15 @@
-//! Reads every session of a database, those that started others first.
+//! Reads every session of a database, parents first.
 
 use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value, json};
 
 use crate::error::Result;
-use crate::formats::database::{self, Database, Row};
-use crate::formats::family::Family;
-use crate::formats::opencode::session::Session;
-use crate::formats::opencode::strand::{Runs, Strand};
-use crate::formats::{Aside, Detection, Piece, Reading, Source, SourceConversation};
+use crate::formats::database::{self, Database, DatabaseRow};
+use crate::formats::opencode::session::OpenCodeSession;
+use crate::formats::opencode::thread::{OpenCodeThread, RunCallers};
+use crate::formats::subagent_group::SubagentGroup;
+use crate::formats::{Detection, Reading, Source, SourceConversation};
 
 /// Columns of a session that change with every message.
 const CHANGING: [&str; 11] = [
@@ -41,8 +41,8 @@ pub(super) fn detect(source: &Source) -> Detection {
 pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
     Database::read(source, reading, |database, reading| {
         TABLES.iter().try_for_each(|(table, columns)| database.need(table, columns))?;
-        let mut runs = Runs::new();
-        let mut family = Family::default();
+        let mut runs = RunCallers::new();
+        let mut family = SubagentGroup::default();
         for id in order(database)? {
             if let Some(conversation) = read_session(database, &id, &mut runs, reading)? {
                 family.add(&conversation, reading)?;
@@ -53,12 +53,12 @@ pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
     })
 }
 
-/// The ids of sessions, each after the one that started it.
+/// Returns the ids of sessions, parents first.
 fn order(database: &Database) -> Result<Vec<String>> {
     let mut below: HashMap<Option<String>, Vec<String>> = HashMap::new();
     let mut all: Vec<(String, Option<String>)> = Vec::new();
     let sql = "SELECT id, parent_id FROM session ORDER BY time_created, id";
-    let mut held = database.held();
+    let mut held = database.id_budget();
     database.each(sql, &[], &mut |row| {
         ["id", "parent_id"].iter().filter_map(|name| row.text(name)).try_for_each(|id| held.add(id))?;
         if let Some(id) = row.word("id") {
@@ -77,7 +77,7 @@ fn order(database: &Database) -> Result<Vec<String>> {
         waiting.extend(below.remove(&Some(id.clone())).unwrap_or_default().into_iter().rev());
         order.push(id);
     }
-    // Sessions that started each other in a circle were never reached.
+    // Sessions in a cycle were never reached.
     let seen: HashSet<String> = order.iter().cloned().collect();
     order.extend(all.into_iter().map(|(id, _)| id).filter(|id| !seen.contains(id)));
     Ok(order)
@@ -86,13 +86,13 @@ fn order(database: &Database) -> Result<Vec<String>> {
 fn read_session(
     database: &Database,
     id: &str,
-    runs: &mut Runs,
+    runs: &mut RunCallers,
     reading: &mut Reading<'_>,
 ) -> Result<Option<SourceConversation>> {
     let Some(row) = database.one("SELECT * FROM session WHERE id = ?1", &[id.into()])? else {
         return Ok(None);
     };
-    let mut strand = Strand::begin(&Session::of(&row), runs, reading)?;
+    let mut thread = OpenCodeThread::begin(&OpenCodeSession::of(&row), runs, reading)?;
     let sql = "SELECT id FROM message WHERE session_id = ?1 ORDER BY time_created, id";
     for message in database.names(sql, &[id.into()])? {
         let Some(row) = database.one("SELECT * FROM message WHERE id = ?1", &[message.as_str().into()])?
@@ -115,16 +115,16 @@ fn read_session(
                 }
             }
         }
-        let bytes = strand.take(info, read, runs, reading)?;
+        let bytes = thread.read_message(info, read, runs, reading)?;
         database.pass(bytes, reading)?;
     }
     let source = row.to_json(&CHANGING).to_string();
-    reading.give(Piece::Aside(Aside { conversation: id.to_owned(), line: 0, source }))?;
-    strand.finish(reading).map(Some)
+    thread.thread.aside(0, source, reading)?;
+    thread.finish(reading).map(Some)
 }
 
-/// What the column `data` says, with the names that stand in other columns, as an export has them.
-fn fields(row: &Row, names: &[(&str, &str)]) -> Option<Map<String, Value>> {
+/// Returns the JSON in the column `data`, with the names of other columns, as in an export.
+fn fields(row: &DatabaseRow, names: &[(&str, &str)]) -> Option<Map<String, Value>> {
     let Value::Object(mut fields) = serde_json::from_str(row.text("data")?).ok()? else { return None };
     for (name, column) in names {
         if let Some(value) = row.text(column) {
@@ -134,12 +134,13 @@ fn fields(row: &Row, names: &[(&str, &str)]) -> Option<Map<String, Value>> {
     Some(fields)
 }
 
-/// Versions to come keep messages elsewhere.
+/// Later versions keep messages elsewhere.
 fn tell_newer(database: &Database, reading: &mut Reading<'_>) -> Result<()> {
     if !database.has("session_message", &["session_id"])? {
         return Ok(());
     }
-    let sql = "SELECT count(*) AS number FROM session_message WHERE session_id NOT IN (SELECT session_id FROM message)";
+    let sql = "SELECT count(*) AS number FROM session_message \
+               WHERE session_id NOT IN (SELECT session_id FROM message)";
     let number = database.one(sql, &[])?.and_then(|row| row.count("number")).unwrap_or(0);
     if number == 0 {
         return Ok(());

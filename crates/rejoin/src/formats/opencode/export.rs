@@ -1,4 +1,4 @@
-//! Reads a session as `opencode export` writes it: one JSON object.
+//! Reads a session in the form of `opencode export`: one JSON object.
 
 use std::cell::Cell;
 use std::fmt;
@@ -9,11 +9,11 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use crate::error::{Error, Result};
-use crate::formats::opencode::session::Session;
-use crate::formats::opencode::strand::{Runs, Strand};
-use crate::formats::{Aside, Piece, Reading, Source, whole};
+use crate::formats::opencode::session::OpenCodeSession;
+use crate::formats::opencode::thread::{OpenCodeThread, RunCallers};
+use crate::formats::{Piece, Reading, Source, whole_file};
 
-/// What of a session changes with every message.
+/// Fields of a session that change with every message.
 const CHANGING: [&str; 4] = ["summary", "cost", "tokens", "time"];
 
 #[derive(Deserialize)]
@@ -24,47 +24,47 @@ struct Export<'a> {
 }
 
 #[derive(Deserialize)]
-struct Said {
+struct ExportedMessage {
     info: Map<String, Value>,
     #[serde(default)]
     parts: Vec<Map<String, Value>>,
 }
 
-/// True when the first thing in a file is what is known of a session.
+/// True when a file begins with the description of a session.
 pub(super) fn is_export(source: &Source) -> bool {
     if source.is_directory() || !source.head().trim_ascii_start().starts_with(b"{") {
         return false;
     }
     let first = Cell::new(None);
-    // The file goes on after its head, so that the object is never read to its end.
+    // The file continues after its head, so the object never parses to its end.
     let _ = First(&first).deserialize(&mut serde_json::Deserializer::from_slice(source.head()));
     first.into_inner().is_some_and(|session| session.id.starts_with("ses") && session.directory.is_some())
 }
 
 pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
-    let bytes = whole::bytes(source.path(), reading)?;
+    let bytes = whole_file::bytes(source.path(), reading)?;
     let export: Export<'_> = serde_json::from_slice(&bytes)
         .map_err(|cause| Error::corrupt("it is not an export of opencode").because(cause))?;
-    let mut runs = Runs::new();
-    let session: Session = serde_json::from_value(Value::Object(export.info.clone()))
+    let mut runs = RunCallers::new();
+    let session: OpenCodeSession = serde_json::from_value(Value::Object(export.info.clone()))
         .map_err(|cause| Error::corrupt("it is not an export of opencode").because(cause))?;
-    let mut strand = Strand::begin(&session, &runs, reading)?;
+    let mut thread = OpenCodeThread::begin(&session, &runs, reading)?;
     for (place, said) in export.messages.iter().enumerate() {
-        match serde_json::from_str::<Said>(said.get()) {
-            Ok(said) => strand.take(said.info, said.parts, &mut runs, reading).map(drop)?,
+        match serde_json::from_str::<ExportedMessage>(said.get()) {
+            Ok(said) => thread.read_message(said.info, said.parts, &mut runs, reading).map(drop)?,
             Err(why) => reading.skip(source.path(), 0, format!("message {}: {why}", place + 1))?,
         }
     }
     let mut info = export.info;
     CHANGING.iter().for_each(|name| drop(info.shift_remove(*name)));
     let source = Value::Object(info).to_string();
-    reading.give(Piece::Aside(Aside { conversation: session.id, line: 0, source }))?;
+    thread.thread.aside(0, source, reading)?;
     reading.give(Piece::Passed(bytes.len() as u64))?;
-    strand.finish(reading).map(drop)
+    thread.finish(reading).map(drop)
 }
 
 /// The first field of an object, if it describes a session.
-struct First<'a>(&'a Cell<Option<Session>>);
+struct First<'a>(&'a Cell<Option<OpenCodeSession>>);
 
 impl<'de> DeserializeSeed<'de> for First<'_> {
     type Value = ();

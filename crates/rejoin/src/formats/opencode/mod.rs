@@ -1,4 +1,4 @@
-//! opencode: `opencode.db`, a database of sessions, or one session as `opencode export` writes it.
+//! opencode: `opencode.db`, a database of sessions, or one session written by `opencode export`.
 //!
 //! ```text
 //!   session ── message ── part                 conversation
@@ -10,15 +10,15 @@
 //!                         text
 //! ```
 //!
-//! A session is a line of messages; one that a tool started has a parent. What was taken back is still there, and the
-//! session says from where on. The program keeps noting things about messages that are long said (the files that were
-//! changed, that a result was dropped from the view); those are no part of a message here, or it would change with them.
+//! A session is linear; one that a tool started has a parent. Reverted messages stay, and the session says
+//! where they begin. The program later adds notes to old messages, such as changed files or results dropped
+//! from the view. Those are not part of a message here, because the message would change with them.
 
 mod database;
 mod export;
 mod parts;
 mod session;
-mod strand;
+mod thread;
 
 use crate::error::Result;
 use crate::formats::database::is_database;
@@ -29,9 +29,9 @@ pub(super) const FORMAT: Format = Format {
     name: "opencode",
     program: "opencode",
     places: &["~/.local/share/opencode/opencode.db", "$XDG_DATA_HOME/opencode/opencode.db"],
-    fidelity: "It is only read. Marks of steps, snapshots of files and what the program noted later are kept beside the \
-               messages. Sessions of versions before 1.2, which are folders of small files, and the tables of the event \
-               log are not read.",
+    fidelity: "It is only read. Marks of steps, snapshots of files and what the program noted later are kept \
+               beside the messages. Sessions of versions before 1.2, which are folders of small files, and \
+               the tables of the event log are not read.",
     expects: "messages with `parts`",
     detect,
     beside: Format::alone,

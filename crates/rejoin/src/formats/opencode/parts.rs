@@ -3,24 +3,25 @@
 use serde_json::{Map, Value};
 
 use crate::formats::content::kind_of;
+use crate::formats::encoding::json_of;
 use crate::model::{Block, Fields, Json, Media, Other, Text, Thinking, ToolCall, ToolResult};
 
-/// Names that say where a part stands, and when; the text of the source has them.
+/// Fields with the ids and the time of a part, which the source text has.
 const STANDING: [&str; 5] = ["type", "id", "sessionID", "messageID", "time"];
 
-/// What one part becomes.
-pub(super) enum Part {
+/// What a part is converted to.
+pub(super) enum ParsedPart {
     /// A block of the message.
     Block(Block),
-    /// A call, with what came back, if it did.
+    /// A call, with its result if there is one.
     Tool(ToolCall, Option<ToolResult>),
-    /// The mark where a request to the model begins.
+    /// The start of a request to the model.
     Step,
-    /// A mark of the program's own, which the text of the source has.
+    /// A marker of the program, which only the source text has.
     Mark,
 }
 
-impl Part {
+impl ParsedPart {
     pub(super) fn of(fields: &Map<String, Value>) -> Self {
         let word = |name: &str| fields.get(name).and_then(Value::as_str);
         let known = match word("type") {
@@ -61,7 +62,7 @@ fn thinking(fields: &Map<String, Value>, text: &str) -> Thinking {
     }
 }
 
-/// A file: its bytes in the address itself, or where they are.
+/// A file: a data URL or another address.
 fn media(fields: &Map<String, Value>) -> Option<Media> {
     let (mime, url) = (fields.get("mime")?.as_str()?, fields.get("url")?.as_str()?);
     let kind = kind_of(mime);
@@ -71,12 +72,12 @@ fn media(fields: &Map<String, Value>) -> Option<Media> {
     Some(Media { kind, mime_type: mime.to_owned(), data: inline.map(str::to_owned), uri, extra })
 }
 
-fn tool(fields: &Map<String, Value>) -> Option<Part> {
+fn tool(fields: &Map<String, Value>) -> Option<ParsedPart> {
     let word = |name: &str| fields.get(name).and_then(Value::as_str).map(str::to_owned);
     let (id, name) = (word("callID")?, word("tool")?);
     let state = fields.get("state")?.as_object()?;
-    let input = json(state.get("input").unwrap_or(&Value::Null));
-    let said = |name: &str| state.get(name).map_or_else(Json::default, json);
+    let input = json_of(state.get("input").unwrap_or(&Value::Null));
+    let said = |name: &str| state.get(name).map_or_else(Json::default, json_of);
     let answered = match state.get("status").and_then(Value::as_str) {
         Some("completed") => Some((output(state), false)),
         Some("error") => Some((said("error"), true)),
@@ -88,10 +89,10 @@ fn tool(fields: &Map<String, Value>) -> Option<Part> {
         is_error,
         extra: Fields::new(),
     });
-    Some(Part::Tool(ToolCall { id, name, input, extra: Fields::new() }, result))
+    Some(ParsedPart::Tool(ToolCall { id, name, input, extra: Fields::new() }, result))
 }
 
-/// What a tool answered: its text, or its text and files.
+/// The output of a tool: its text, or its text and files.
 fn output(state: &Map<String, Value>) -> Json {
     let text = state.get("output").unwrap_or(&Value::Null);
     let files: Vec<Block> = state
@@ -103,13 +104,13 @@ fn output(state: &Map<String, Value>) -> Json {
         .collect();
     match text.as_str() {
         Some(text) if !files.is_empty() => {
-            json(&std::iter::once(Block::text(text)).chain(files).collect::<Vec<_>>())
+            json_of(std::iter::once(Block::text(text)).chain(files).collect::<Vec<_>>())
         }
-        _ => json(text),
+        _ => json_of(text),
     }
 }
 
-/// The session that a call started.
+/// Returns the session that a call started.
 pub(super) fn started(fields: &Map<String, Value>) -> Option<&str> {
     fields.get("state")?["metadata"]["sessionId"].as_str()
 }
@@ -118,12 +119,8 @@ fn rest(fields: &Map<String, Value>, taken: &[&str]) -> Fields {
     let mut rest = Fields::new();
     for (name, value) in fields {
         if !STANDING.contains(&name.as_str()) && !taken.contains(&name.as_str()) {
-            rest.set(name, json(value));
+            rest.set(name, json_of(value));
         }
     }
     rest
-}
-
-pub(super) fn json(value: &impl serde::Serialize) -> Json {
-    Json::of(value).expect("what was read from JSON is JSON")
 }

@@ -1,30 +1,30 @@
-//! A session as its database or its export describes it.
+//! The description of a session in a database or an export.
 
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::formats::database::Row;
+use crate::formats::database::DatabaseRow;
 use crate::formats::{SourceConversation, SourceParent};
 use crate::model::{Status, Time};
 
-/// What is known of a session.
+/// The description of a session.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Session {
+pub(super) struct OpenCodeSession {
     pub(super) id: String,
     #[serde(rename = "parentID")]
     pub(super) parent: Option<String>,
     pub(super) title: Option<String>,
     pub(super) directory: Option<String>,
     pub(super) agent: Option<String>,
-    pub(super) model: Option<Model>,
+    pub(super) model: Option<SessionModel>,
     pub(super) time: Times,
     pub(super) revert: Option<Revert>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Model {
+pub(super) struct SessionModel {
     id: Option<String>,
     #[serde(rename = "providerID")]
     provider: Option<String>,
@@ -37,7 +37,7 @@ pub(super) struct Times {
     pub(super) archived: Option<Value>,
 }
 
-/// From where on messages were taken back: a message, or a part of it.
+/// Where reverted messages begin: a message, or a part of it.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Revert {
@@ -47,8 +47,8 @@ pub(super) struct Revert {
     pub(super) part: Option<String>,
 }
 
-impl Session {
-    pub(super) fn of(row: &Row) -> Self {
+impl OpenCodeSession {
+    pub(super) fn of(row: &DatabaseRow) -> Self {
         let archived = row.integer("time_archived").map(Value::from);
         Self {
             id: row.word("id").unwrap_or_default(),
@@ -62,7 +62,7 @@ impl Session {
         }
     }
 
-    /// The conversation. `asked` is the message that asked for it, if it is a run of a sub-agent.
+    /// Returns the conversation. `asked` is the message that started it, if it is a sub-agent run.
     pub(super) fn conversation(&self, asked: Option<String>) -> SourceConversation {
         let mut conversation = SourceConversation::new(self.id.clone(), self.time.created);
         let header = &mut conversation.header;

@@ -1,4 +1,4 @@
-//! Qwen Code: `projects/<place>/chats/<session>.jsonl`, a line for each message, linked by `parentUuid`.
+//! Qwen Code: `projects/<place>/chats/<session>.jsonl`, a line per message, linked by `parentUuid`.
 //!
 //! ```text
 //!   file                                    tree
@@ -8,7 +8,7 @@
 //!   tool_result  r1  parts: response        tool       r1 < a1
 //! ```
 //!
-//! The envelope of a line is that of Claude Code, and what it says is in the parts of the Gemini API.
+//! The envelope of a line is that of Claude Code, and its contents are parts of the Gemini API.
 
 mod line;
 mod read;
@@ -20,8 +20,8 @@ pub(super) const FORMAT: Format = Format {
     name: "qwen",
     program: "Qwen Code",
     places: &["~/.qwen/projects"],
-    fidelity: "It is only read. What the program notes for itself (telemetry, snapshots, how a result was shown) stays \
-               in the lines that are kept beside the messages.",
+    fidelity: "It is only read. What the program notes for itself (telemetry, snapshots, how a result was \
+               shown) stays in the lines that are kept beside the messages.",
     expects: "lines whose `message` has `parts`",
     detect,
     beside: Format::alone,
@@ -33,10 +33,10 @@ fn detect(source: &Source) -> Detection {
     if !source.is_directory() && is_session(source) { Detection::Yes } else { Detection::No }
 }
 
-/// True when the first line on which something is said says it in parts.
+/// True when the first message consists of parts.
 pub(super) fn is_session(source: &Source) -> bool {
     let said =
-        source.first_lines().filter_map(|line| line::parse(line).ok()).find(line::Line::says_something);
+        source.first_lines().filter_map(|line| line::parse(line).ok()).find(line::QwenLine::says_something);
     match said {
         Some(line) => line.is_of_a_session(),
         None => source.cut_line().is_some_and(line::begins),

@@ -1,33 +1,32 @@
-//! Reads a session: every line on which something is said is a message.
+//! Reads a session: every line with a message becomes one.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::error::{Error, Result};
 use crate::formats::gemini::parts::parts;
-use crate::formats::held::Held;
 use crate::formats::lineage::Lineage;
-use crate::formats::lines::Lines;
-use crate::formats::qwen::line::Line;
-use crate::formats::{Aside, INJECTED, Piece, Reading, Source, SourceConversation, SourceMessage};
+use crate::formats::lines::{Lines, SourceLine};
+use crate::formats::qwen::line::QwenLine;
+use crate::formats::thread_builder::ThreadBuilder;
+use crate::formats::{INJECTED, Reading, Source, SourceConversation};
 use crate::model::{Block, Json, Message, Role, Time, Usage};
 
-/// Who says what a person said.
+/// The provenance of the user's own messages.
 const PERSON: &str = "real_user";
 
 pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
-    let mut session = Session {
+    let conversation = SourceConversation::new(source.stem(), Time::default());
+    let mut session = QwenThread {
         stem: source.stem(),
-        conversation: SourceConversation::new(source.stem(), Time::default()),
+        thread: ThreadBuilder::new(conversation),
         is_begun: false,
-        early: Vec::new(),
-        held: Held::of("what comes before the first message"),
         lineage: Lineage::default(),
     };
     let mut lines = Lines::open(source.path(), reading)?;
     while lines.advance(reading)? {
         let taken = match lines.parse() {
-            Ok(line) => session.line(line, lines.number(), lines.text(), reading),
+            Ok(line) => session.line(line, lines.current(), reading),
             Err(why) => Err(Error::invalid(why)),
         };
         match taken {
@@ -37,67 +36,54 @@ pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
             taken => taken?,
         }
     }
-    if !session.lineage.is_empty() {
-        reading.give(Piece::Conversation(Box::new(session.conversation)))?;
-    }
-    Ok(())
+    session.thread.finish(None, reading)
 }
 
 /// A session while its lines are read.
-struct Session<'a> {
+struct QwenThread<'a> {
     stem: &'a str,
-    conversation: SourceConversation,
-    /// True once a line has said which session it is.
+    thread: ThreadBuilder,
+    /// True once a line has given the session its id.
     is_begun: bool,
-    /// Lines that came before the first message.
-    early: Vec<Aside>,
-    held: Held,
     lineage: Lineage,
 }
 
-impl Session<'_> {
-    fn line(&mut self, mut line: Line<'_>, number: u64, text: &str, reading: &mut Reading<'_>) -> Result<()> {
-        self.learn(&line);
-        let Some(id) = line.uuid.take() else { return self.aside(number, text, reading) };
+impl QwenThread<'_> {
+    fn line(&mut self, mut line: QwenLine<'_>, at: SourceLine<'_>, reading: &mut Reading<'_>) -> Result<()> {
+        self.update_conversation(&line);
+        let Some(id) = line.uuid.take() else { return self.thread.aside(at.number, at.text, reading) };
         let message = if line.says_something() { said(&line, &id).transpose() } else { None };
         let Some(message) = message else {
-            self.lineage.pass_over(id, line.parent_uuid.as_deref());
-            return self.aside(number, text, reading);
+            self.lineage.skip(id, line.parent_uuid.as_deref());
+            return self.thread.aside(at.number, at.text, reading);
         };
         let message = match message {
             Ok(message) => message,
             Err(error) => {
-                self.lineage.pass_over(id, line.parent_uuid.as_deref());
+                self.lineage.skip(id, line.parent_uuid.as_deref());
                 return Err(error);
             }
         };
-        self.announce(reading)?;
-        self.lineage.tell(&id);
-        let parent = line.parent_uuid.as_deref().and_then(|parent| self.lineage.above(parent));
-        reading.give(Piece::Message(Box::new(SourceMessage {
-            conversation: self.conversation.id.clone(),
-            parent: parent.map(str::to_owned),
-            id,
-            message,
-            keeps: Vec::new(),
-            line: number,
-            source: text.to_owned(),
-        })))
+        self.lineage.add(&id);
+        let parent = line.parent_uuid.as_deref().and_then(|parent| self.lineage.nearest_message(parent));
+        let message = self.thread.message(id, parent.map(str::to_owned), message).at(at);
+        self.thread.add(message, reading)
     }
 
-    /// Learns what a line says about the session.
-    fn learn(&mut self, line: &Line<'_>) {
+    /// Records what a line says about the session.
+    fn update_conversation(&mut self, line: &QwenLine<'_>) {
+        let conversation = &mut self.thread.conversation;
         if !self.is_begun
             && let Some(time) = line.time()
         {
             self.is_begun = true;
-            self.conversation.created_at = time;
+            conversation.created_at = time;
             let is_uuid = uuid::Uuid::try_parse(self.stem).is_ok();
             if let Some(named) = line.session_id.clone().filter(|_| !is_uuid) {
-                self.conversation.id = named;
+                conversation.id = named;
             }
         }
-        let header = &mut self.conversation.header;
+        let header = &mut conversation.header;
         if header.project.is_none() {
             header.project.clone_from(&line.cwd);
         }
@@ -105,29 +91,10 @@ impl Session<'_> {
             header.settings.model.clone_from(&line.model);
         }
     }
-
-    fn announce(&mut self, reading: &mut Reading<'_>) -> Result<()> {
-        if !self.lineage.is_empty() {
-            return Ok(());
-        }
-        reading.give(Piece::Conversation(Box::new(self.conversation.clone())))?;
-        std::mem::take(&mut self.early).into_iter().try_for_each(|aside| reading.give(Piece::Aside(aside)))
-    }
-
-    /// Keeps a line that is no message.
-    fn aside(&mut self, line: u64, text: &str, reading: &mut Reading<'_>) -> Result<()> {
-        let aside = Aside { conversation: self.conversation.id.clone(), line, source: text.to_owned() };
-        if !self.lineage.is_empty() {
-            return reading.give(Piece::Aside(aside));
-        }
-        self.held.add(text);
-        self.early.push(aside);
-        self.held.check(reading.limits())
-    }
 }
 
-/// What is said on a line.
-fn said(line: &Line<'_>, id: &str) -> Result<Option<Message>> {
+/// Returns the message of a line.
+fn said(line: &QwenLine<'_>, id: &str) -> Result<Option<Message>> {
     let Some(said) = &line.message else { return Ok(None) };
     let found = said.parts.ok_or_else(|| Error::invalid("its message has no parts"))?;
     let blocks = parts(found, id);

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::error::Result;
-use crate::formats::{KEPT_AFTER, SOURCE, SourceKept, SourceMessage, unfinished};
+use crate::formats::{KEPT_AFTER, SOURCE, SourceKept, SourceMessage, in_progress};
 use crate::model::{Block, Json, Message, Summary};
 use crate::ops::import::growing::Growing;
 use crate::ops::import::identity::source_hash;
@@ -40,7 +40,7 @@ impl Growing<'_> {
     /// Notes in a message what it was read from.
     pub(super) fn note_source(&self, found: &mut SourceMessage, hash: &str) -> Result<()> {
         if !self.format.is_own() || !found.keeps.is_empty() {
-            let noted = unfinished::noted(&found.message, &found.id, hash);
+            let noted = in_progress::provenance(&found.message, &found.id, hash);
             found.message.extra.set(SOURCE, Json::of(&noted)?);
         }
         Ok(())

@@ -9,7 +9,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::error::Result;
-use crate::formats::{SOURCE, SourceMessage, unfinished};
+use crate::formats::{SOURCE, SourceMessage, in_progress};
 use crate::model::{Message, MessageId};
 use crate::ops::import::ImportMode;
 use crate::ops::import::growing::Growing;
@@ -150,7 +150,7 @@ impl Growing<'_> {
             return Ok(true);
         }
         let stored = self.stored_message(own)?;
-        Ok(stored.is_some_and(|(_, message)| unfinished::is_marked(&message)))
+        Ok(stored.is_some_and(|(_, message)| in_progress::is_marked(&message)))
     }
 
     /// True when the text of a message begins with the text that it was read from before.

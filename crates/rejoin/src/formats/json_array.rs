@@ -1,7 +1,7 @@
-//! The items of a JSON array, one at a time, within limits: exports are one array of all conversations.
+//! Streams the items of a JSON array within limits: an export is one array of all conversations.
 //!
-//! Only brackets and strings are looked at here, so that an item is found without reading the array into memory.
-//! Whether it is JSON is found out by whoever parses it.
+//! Only brackets and strings are scanned here, so the array is never loaded into memory. The caller's parser
+//! finds out whether an item is valid JSON.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -11,27 +11,27 @@ use std::rc::Rc;
 
 use crate::error::{Error, Result};
 use crate::formats::lines::{UTF8_MARK, is_utf16, unreadable};
-use crate::formats::zipped::{Counted, ZIP, Zipped};
+use crate::formats::zipped::{CountedFile, ZIP, Zipped};
 use crate::formats::{Piece, ReadLimits, Reading, Source};
 
-/// Read at once.
+/// The size of the read buffer.
 const STEP: usize = 256 * 1024;
 
-/// Takes an item: its text and its number, from 1.
-type Take<'t> = dyn FnMut(&str, u64, &mut Reading<'_>) -> Result<()> + 't;
+/// Receives an item: its text and its number, from 1.
+type TakeItem<'t> = dyn FnMut(&str, u64, &mut Reading<'_>) -> Result<()> + 't;
 
-/// Hands over every item of an export: of a file, or of the conversations in a zip, in order.
-pub(super) fn each_item(source: &Source, reading: &mut Reading<'_>, take: &mut Take<'_>) -> Result<()> {
+/// Passes every item of an export to `take`, in order: from a file, or from the conversations in a zip.
+pub(super) fn each_item(source: &Source, reading: &mut Reading<'_>, take: &mut TakeItem<'_>) -> Result<()> {
     let (path, limits) = (source.path(), reading.limits());
     let failed = |cause| unreadable(path, cause);
     let mut file = File::open(path).map_err(failed)?;
     let mut first = [0; 4];
     let is_zip = file.read_exact(&mut first).is_ok() && first == ZIP;
-    let file = Counted::new(File::open(path).map_err(failed)?);
-    let mut progress = Progress { count: file.count(), told: 0 };
+    let file = CountedFile::new(File::open(path).map_err(failed)?);
+    let mut progress = ReadProgress { count: file.count(), reported: 0 };
     let mut number = 0;
     if !is_zip {
-        let mut items = Items::new(path, file, limits.file_bytes);
+        let mut items = ArrayItems::new(path, file, limits.file_bytes);
         return items.give(&mut number, &mut progress, reading, take);
     }
     let mut zip = Zipped::open(path, file)?;
@@ -40,44 +40,44 @@ pub(super) fn each_item(source: &Source, reading: &mut Reading<'_>, take: &mut T
     }
     let mut most = source.bytes().saturating_mul(limits.ratio).min(limits.file_bytes);
     for place in 0..zip.len() {
-        let mut items = Items::new(path, zip.entry(place)?, most);
+        let mut items = ArrayItems::new(path, zip.entry(place)?, most);
         items.give(&mut number, &mut progress, reading, take)?;
-        // The limit is for all entries together: several may share the same bytes of the file.
+        // The limit covers all entries together, because several may share the same bytes of the file.
         most -= items.passed;
     }
     Ok(())
 }
 
-/// How much of the file is behind us.
-struct Progress {
+/// How much of the file was read and reported.
+struct ReadProgress {
     count: Rc<Cell<u64>>,
-    told: u64,
+    reported: u64,
 }
 
-impl Progress {
-    fn tell(&mut self, reading: &mut Reading<'_>) -> Result<()> {
-        let passed = self.count.get().saturating_sub(self.told);
-        self.told = self.count.get();
+impl ReadProgress {
+    fn report(&mut self, reading: &mut Reading<'_>) -> Result<()> {
+        let passed = self.count.get().saturating_sub(self.reported);
+        self.reported = self.count.get();
         if passed == 0 { Ok(()) } else { reading.give(Piece::Passed(passed)) }
     }
 }
 
 /// One array while it is read.
-struct Items<'a, R> {
+struct ArrayItems<'a, R> {
     path: &'a Path,
     input: BufReader<R>,
     /// Bytes of contents so far.
     passed: u64,
-    /// No more than this.
+    /// The limit of `passed`.
     most: u64,
-    place: Place,
-    /// The item that is read.
+    place: Position,
+    /// The current item.
     item: Vec<u8>,
 }
 
 /// Where in the file the next byte is.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum Position {
     Start,
     /// Between the items of an array.
     Between,
@@ -85,45 +85,45 @@ enum Place {
     End,
 }
 
-/// What was found.
-enum Found {
+/// The outcome of a step.
+enum NextItem {
     Item,
     /// An item that nests deeper than allowed.
     Deep,
-    /// The contents end inside of the array.
+    /// The contents end inside the array.
     Torn,
     End,
 }
 
-impl<'a, R: Read> Items<'a, R> {
+impl<'a, R: Read> ArrayItems<'a, R> {
     fn new(path: &'a Path, input: R, most: u64) -> Self {
         let input = BufReader::with_capacity(STEP, input);
-        Self { path, input, passed: 0, most, place: Place::Start, item: Vec::new() }
+        Self { path, input, passed: 0, most, place: Position::Start, item: Vec::new() }
     }
 
     fn give(
         &mut self,
         number: &mut u64,
-        progress: &mut Progress,
+        progress: &mut ReadProgress,
         reading: &mut Reading<'_>,
-        take: &mut Take<'_>,
+        take: &mut TakeItem<'_>,
     ) -> Result<()> {
         let limits = reading.limits();
         loop {
             *number += 1;
             let found = self.advance(*number, limits)?;
-            progress.tell(reading)?;
+            progress.report(reading)?;
             match found {
-                Found::Item => match str::from_utf8(&self.item) {
+                NextItem::Item => match str::from_utf8(&self.item) {
                     Ok(text) => take(text, *number, reading)?,
                     Err(_) => reading.skip(self.path, *number, "it is not UTF-8")?,
                 },
-                Found::Deep => reading.skip(self.path, *number, "it nests too deep")?,
-                Found::Torn => {
+                NextItem::Deep => reading.skip(self.path, *number, "it nests too deep")?,
+                NextItem::Torn => {
                     reading.skip(self.path, *number, "the file ends in the middle of the list")?;
                     return Ok(());
                 }
-                Found::End => {
+                NextItem::End => {
                     *number -= 1;
                     return Ok(());
                 }
@@ -131,45 +131,45 @@ impl<'a, R: Read> Items<'a, R> {
         }
     }
 
-    /// Goes on to the next item.
-    fn advance(&mut self, number: u64, limits: ReadLimits) -> Result<Found> {
+    /// Advances to the next item.
+    fn advance(&mut self, number: u64, limits: ReadLimits) -> Result<NextItem> {
         self.item.clear();
         // White space counts too, so that a file of nothing else has an end.
         let mut before = 0;
         let is_alone = loop {
             let Some(byte) = self.peek()? else {
-                return Ok(if self.place == Place::End { Found::End } else { Found::Torn });
+                return Ok(if self.place == Position::End { NextItem::End } else { NextItem::Torn });
             };
             before += 1;
             check(before, limits.line_bytes, number)?;
             match (self.place, byte) {
-                (Place::End, _) => return Ok(Found::End),
-                (_, b' ' | b'\n' | b'\r' | b'\t') | (Place::Between, b',') => self.pass(1)?,
-                (Place::Start, b'[') => {
-                    self.place = Place::Between;
+                (Position::End, _) => return Ok(NextItem::End),
+                (_, b' ' | b'\n' | b'\r' | b'\t') | (Position::Between, b',') => self.pass(1)?,
+                (Position::Start, b'[') => {
+                    self.place = Position::Between;
                     self.pass(1)?;
                 }
-                (Place::Start, b'{') => break true,
-                (Place::Start, _) if before == 1 && self.has_mark()? => {}
-                (Place::Start, _) => return Err(Error::invalid("it is not a JSON list of conversations")),
-                (Place::Between, b']') => {
-                    self.place = Place::End;
-                    return Ok(Found::End);
+                (Position::Start, b'{') => break true,
+                (Position::Start, _) if before == 1 && self.has_mark()? => {}
+                (Position::Start, _) => return Err(Error::invalid("it is not a JSON list of conversations")),
+                (Position::Between, b']') => {
+                    self.place = Position::End;
+                    return Ok(NextItem::End);
                 }
-                (Place::Between, b'{' | b'[' | b'"') => break false,
-                (Place::Between, _) => {
+                (Position::Between, b'{' | b'[' | b'"') => break false,
+                (Position::Between, _) => {
                     return Err(Error::invalid(format!("item {number} of the list is not JSON")));
                 }
             }
         };
         let found = self.fill(number, limits)?;
         if is_alone {
-            self.place = Place::End;
+            self.place = Position::End;
         }
         Ok(found)
     }
 
-    /// Passes over the mark of UTF-8 at the start of a file.
+    /// Skips the byte order mark at the start of a file.
     fn has_mark(&mut self) -> Result<bool> {
         let start = self.input.fill_buf().map_err(|cause| unreadable(self.path, cause))?;
         if is_utf16(start) {
@@ -183,19 +183,19 @@ impl<'a, R: Read> Items<'a, R> {
     }
 
     /// Reads an item until its brackets are closed.
-    fn fill(&mut self, number: u64, limits: ReadLimits) -> Result<Found> {
+    fn fill(&mut self, number: u64, limits: ReadLimits) -> Result<NextItem> {
         let mut scan = Scan::default();
         loop {
             let chunk = self.input.fill_buf().map_err(|cause| unreadable(self.path, cause))?;
             if chunk.is_empty() {
-                return Ok(Found::Torn);
+                return Ok(NextItem::Torn);
             }
             let (length, is_whole) = scan.advance(chunk);
             self.item.extend_from_slice(&chunk[..length]);
             check(self.item.len() as u64, limits.line_bytes, number)?;
             self.pass(length)?;
             if is_whole {
-                return Ok(if scan.deepest > limits.depth { Found::Deep } else { Found::Item });
+                return Ok(if scan.deepest > limits.depth { NextItem::Deep } else { NextItem::Item });
             }
         }
     }
@@ -228,12 +228,12 @@ struct Scan {
     depth: usize,
     deepest: usize,
     is_in_string: bool,
-    /// True when the byte before was a backslash that counts.
+    /// True when the previous byte was an escaping backslash.
     is_escaped: bool,
 }
 
 impl Scan {
-    /// How much of a chunk belongs to the value, and whether it ends there.
+    /// Returns how much of a chunk belongs to the value, and whether the value ends there.
     fn advance(&mut self, chunk: &[u8]) -> (usize, bool) {
         let mut at = 0;
         while at < chunk.len() {
@@ -269,9 +269,9 @@ impl Scan {
     }
 }
 
-/// The names of the fields of the first object in the beginning of a file, as far as the beginning reaches.
+/// Returns the field names of the first object at the start of a file, as far as `head` reaches.
 ///
-/// The object is the file's only value, or the first item of its array.
+/// The object is the file's only value or the first item of its array.
 pub(super) fn first_fields(head: &[u8]) -> Vec<&str> {
     let mut names = Vec::new();
     let start = head.iter().position(|byte| !matches!(byte, b' ' | b'\n' | b'\r' | b'\t' | b'['));
@@ -291,7 +291,7 @@ pub(super) fn first_fields(head: &[u8]) -> Vec<&str> {
     }
 }
 
-/// How long a value is; none when it does not end here.
+/// Returns the length of a value; none if it does not end here.
 fn value_length(bytes: &[u8]) -> Option<usize> {
     let start = bytes.iter().position(|byte| !matches!(byte, b' ' | b'\n' | b'\r' | b'\t'))?;
     if matches!(bytes[start], b'{' | b'[' | b'"') {

@@ -1,10 +1,13 @@
-//! The paths of a tree, for formats that hold a line of messages: one file for each leaf.
+//! The paths of a tree, for formats whose files hold a linear list of messages: one file per leaf.
 
 use std::collections::{HashMap, HashSet};
 
+use uuid::Uuid;
+
+use crate::formats::derived_uuid::uuid_of;
 use crate::formats::{SourceConversation, SourceMessage, Tree};
 
-/// The path to the head first, then those to the other leaves.
+/// Returns the path to the head first, then the paths to the other leaves.
 pub(super) fn paths<'a>(tree: &'a Tree, conversation: &'a SourceConversation) -> Vec<Vec<&'a SourceMessage>> {
     let messages: Vec<&SourceMessage> = tree.messages_of(&conversation.id).collect();
     let by_id: HashMap<&str, &SourceMessage> =
@@ -30,7 +33,19 @@ pub(super) fn paths<'a>(tree: &'a Tree, conversation: &'a SourceConversation) ->
     std::iter::once(chosen).chain(others.into_iter().map(path_to)).collect()
 }
 
-/// The main conversation of a tree first, then the others.
+/// Returns the paths of a conversation with the ids of their files: the conversation's own for the first path,
+/// and an id derived from it for each of the others.
+pub(super) fn files<'a>(
+    tree: &'a Tree,
+    conversation: &'a SourceConversation,
+) -> impl Iterator<Item = (Uuid, Vec<&'a SourceMessage>)> {
+    paths(tree, conversation).into_iter().enumerate().map(|(place, path)| match place {
+        0 => (uuid_of(&conversation.id), path),
+        _ => (uuid_of(&format!("{}/{place}", conversation.id)), path),
+    })
+}
+
+/// Returns the main conversation of a tree first, then the others.
 pub(super) fn main_first(tree: &Tree) -> crate::Result<impl Iterator<Item = &SourceConversation>> {
     let main = tree.main()?;
     Ok(std::iter::once(main).chain(tree.conversations.iter().filter(move |other| other.id != main.id)))

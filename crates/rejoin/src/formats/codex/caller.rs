@@ -1,64 +1,70 @@
-//! The thread that started a sub-agent: it has a file of its own, and the message in it that asked.
+//! Finds the thread that started a sub-agent, and the message with the call.
 
 use std::path::Path;
 
 use crate::error::{Error, Result};
-use crate::formats::codex::place;
+use crate::formats::codex::paths;
 use crate::formats::codex::read::{conversation, first, read_thread};
 use crate::formats::{Piece, Reading, SourceConversation, SourceMessage};
 use crate::model::{Role, Time};
 
-/// So many messages after a run began are looked at for its name; a tool answers soon.
+/// How many messages after the start of a run are searched for its name; a tool answers quickly.
 const SOON: usize = 16;
 
-/// Tells of the thread that started this one, without its messages, and finds the message that asked for it.
+/// Announces the thread that started this one, without its messages, and finds the message with the call.
 ///
-/// The thread is known to the import under the same name when its own file is read. A file that is missing or broken
-/// is its own matter.
+/// The import knows that thread by the same id once it reads the thread's own file. If that file is missing
+/// or damaged, it is reported there.
 pub(super) fn tell_parent(
     path: &Path,
     run: &mut SourceConversation,
     reading: &mut Reading<'_>,
 ) -> Result<()> {
     let Some(parent) = &mut run.parent else { return Ok(()) };
-    let Some(file) = place::rollout(path, &parent.conversation)?.filter(|file| file != path) else {
+    let Some(file) = paths::rollout(path, &parent.conversation)?.filter(|file| file != path) else {
         return Ok(());
     };
     let Ok(Some((meta, title))) = first(&file, reading) else { return Ok(()) };
     if meta.id != parent.conversation {
         return Ok(());
     }
-    let mut asked =
-        Asked { run: &run.id, started: run.created_at, newest: None, before: None, named: None, later: 0 };
+    let mut asked = CallerSearch {
+        run: &run.id,
+        started: run.created_at,
+        newest: None,
+        before: None,
+        named: None,
+        later: 0,
+    };
     let mut look = |piece| {
         if let Piece::Message(found) = piece {
             asked.message(*found);
         }
-        // An error is how a reading ends before its end.
+        // An error is the only way to end a pass early.
         if asked.is_done() { Err(Error::invalid("it was found")) } else { Ok(()) }
     };
-    // What can be read of it is enough.
+    // Whatever was read of it is enough.
     let _ = read_thread(&file, &meta, title.clone(), &mut Reading::new(reading.limits(), &mut look));
     parent.message = asked.named.or(asked.before);
     let above = SourceConversation { parent: None, ..conversation(&file, &meta, title)? };
     reading.give(Piece::Conversation(Box::new(above)))
 }
 
-/// Looks for the message that asked for a run.
-struct Asked<'a> {
+/// Searches for the message that started a run.
+struct CallerSearch<'a> {
     run: &'a str,
     started: Time,
     /// The newest reply so far.
     newest: Option<String>,
-    /// The newest reply when the run began.
+    /// The newest reply when the run started.
     before: Option<String>,
-    /// The reply before the first message that names the run: a tool answers with the name of what it has started.
+    /// The reply before the first message that names the run: a tool returns the name of what it started.
     named: Option<String>,
-    /// How many messages came after the run had begun.
+    /// How many messages followed the start of the run.
     later: usize,
 }
 
-impl Asked<'_> {
+impl CallerSearch<'_> {
     fn message(&mut self, found: SourceMessage) {
         let is_later = found.message.created_at.is_some_and(|time| time > self.started);
         let is_reply = found.message.role == Role::Assistant;

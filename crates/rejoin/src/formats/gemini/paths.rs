@@ -1,4 +1,4 @@
-//! What the places of files say: the project of a session, and the runs of its sub-agents.
+//! What file paths say: the project of a session, and the runs of its sub-agents.
 
 use std::path::{Path, PathBuf};
 
@@ -7,13 +7,13 @@ use serde_json::Value;
 use crate::error::Result;
 use crate::formats::folder;
 
-/// Where sessions are, below the directory of a project.
+/// The directory of sessions, relative to the directory of a project.
 const CHATS: &str = "chats";
 
-/// A list of projects is a few paths; a larger file is something else.
+/// The maximum size of the list of projects, which has only a few paths.
 const SMALL: u64 = 1 << 20;
 
-/// The directory that a session is about: written beside its chats, or in the list of all projects.
+/// Returns the project of a session: recorded next to its chats, or in the list of all projects.
 pub(super) fn project(path: &Path) -> Result<Option<String>> {
     let is_chats = |above: &&Path| above.file_name().is_some_and(|name| name == CHATS);
     let Some(own) = path.ancestors().skip(1).find(is_chats).and_then(Path::parent) else { return Ok(None) };
@@ -30,7 +30,7 @@ pub(super) fn project(path: &Path) -> Result<Option<String>> {
     Ok(found.map(|(path, _)| path.clone()))
 }
 
-/// The files of the sub-agents that a session started. Symbolic links are left alone.
+/// Returns the files of the sub-agents that a session started. Ignores symbolic links.
 pub(super) fn runs(path: &Path, session: &str) -> Result<Vec<PathBuf>> {
     let is_plain = !session.is_empty()
         && session.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'));
@@ -40,7 +40,7 @@ pub(super) fn runs(path: &Path, session: &str) -> Result<Vec<PathBuf>> {
     Ok(runs)
 }
 
-/// The session that started the sub-agent whose file this is: its id, and its file.
+/// Returns the session that started the sub-agent of a file: its id and its file.
 pub(super) fn session_of(path: &Path) -> Result<Option<(String, PathBuf)>> {
     let Some((id, chats)) = started_by(path) else { return Ok(None) };
     let Some(beginning) = id.get(..8) else { return Ok(None) };
@@ -52,7 +52,7 @@ pub(super) fn session_of(path: &Path) -> Result<Option<(String, PathBuf)>> {
     Ok(folder::files(chats)?.into_iter().find(is_session).map(|file| (id.to_owned(), file)))
 }
 
-/// The id of the session that a file of a sub-agent lies below, and the directory of all sessions.
+/// Returns the id of the session that a sub-agent's file is below, and the directory of all sessions.
 fn started_by(path: &Path) -> Option<(&str, &Path)> {
     let directory = path.parent()?;
     let chats = directory.parent().filter(|chats| chats.file_name().is_some_and(|name| name == CHATS))?;

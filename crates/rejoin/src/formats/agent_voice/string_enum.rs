@@ -1,13 +1,13 @@
-//! Words of which a record has only so many: any other is refused where a caller gives it.
+//! Enums that are strings in a record. An unknown string from a caller is rejected.
 //!
-//! A store or a file may have others. Then one of these is given, with the other beside it in a field of its own, and whoever
-//! hands the record back gives both.
+//! A store or a file may have other strings. Such a string is replaced by a known one and stored next to it
+//! in a field of its own; both survive a round trip.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::model::{Fields, Json};
 
-/// As what somebody takes part.
+/// The role of a participant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParticipantRole {
     /// A person.
@@ -18,24 +18,24 @@ pub enum ParticipantRole {
     System,
 }
 
-/// What a file is.
+/// The type of an attachment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AttachmentType {
-    /// A sound.
+    /// Audio.
     Audio,
-    /// What was said in a sound.
+    /// The transcript of a recording.
     Transcript,
-    /// A piece of a program.
+    /// Source code.
     Code,
-    /// Any other.
+    /// Anything else.
     #[default]
     Document,
 }
 
-/// How a sound is stored.
+/// The encoding of audio.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AudioFormat {
-    /// Samples of 16 bits.
+    /// PCM with 16-bit samples.
     #[default]
     Pcm16,
     /// Opus.
@@ -45,7 +45,7 @@ pub enum AudioFormat {
 /// How private a record is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Classification {
-    /// The one class there is.
+    /// The only class.
     #[default]
     Confidential,
 }
@@ -60,33 +60,33 @@ pub enum RetentionPolicy {
     Custom,
 }
 
-/// A word out of a closed set.
-pub(crate) trait Word: Copy + PartialEq + Sized + 'static {
+/// An enum that is a string in a record.
+pub(crate) trait StringEnum: Copy + PartialEq + Sized + 'static {
     /// The field that holds it.
     const FIELD: &'static str;
 
-    /// Every word, by its name.
+    /// Every value with its string.
     const ALL: &'static [(Self, &'static str)];
 
-    /// Its name.
+    /// Returns the string of a value.
     fn name(self) -> &'static str {
         let named = Self::ALL.iter().find(|(word, _)| *word == self);
         named.map(|(_, name)| *name).expect("every word is in its list")
     }
 
-    /// The word of a name.
+    /// Returns the value of a string.
     fn named(name: &str) -> Option<Self> {
         Self::ALL.iter().find(|(_, own)| *own == name).map(|(word, _)| *word)
     }
 }
 
-impl Word for ParticipantRole {
+impl StringEnum for ParticipantRole {
     const FIELD: &'static str = "role";
     const ALL: &'static [(Self, &'static str)] =
         &[(Self::User, "user"), (Self::Assistant, "assistant"), (Self::System, "system")];
 }
 
-impl Word for AttachmentType {
+impl StringEnum for AttachmentType {
     const FIELD: &'static str = "type";
     const ALL: &'static [(Self, &'static str)] = &[
         (Self::Audio, "audio"),
@@ -96,24 +96,24 @@ impl Word for AttachmentType {
     ];
 }
 
-impl Word for AudioFormat {
+impl StringEnum for AudioFormat {
     const FIELD: &'static str = "format";
     const ALL: &'static [(Self, &'static str)] = &[(Self::Pcm16, "pcm16"), (Self::Opus, "opus")];
 }
 
-impl Word for Classification {
+impl StringEnum for Classification {
     const FIELD: &'static str = "classification";
     const ALL: &'static [(Self, &'static str)] = &[(Self::Confidential, "Confidential")];
 }
 
-impl Word for RetentionPolicy {
+impl StringEnum for RetentionPolicy {
     const FIELD: &'static str = "retentionPolicy";
     const ALL: &'static [(Self, &'static str)] =
         &[(Self::WorkspaceDefault, "workspace-default"), (Self::Custom, "custom")];
 }
 
-/// Reads a word; any other than those there are is an error that names the field and all of them.
-fn read<'de, W: Word, D: Deserializer<'de>>(deserializer: D) -> Result<W, D::Error> {
+/// Parses a value. The error for an unknown string names the field and all values.
+fn read<'de, W: StringEnum, D: Deserializer<'de>>(deserializer: D) -> Result<W, D::Error> {
     let name = String::deserialize(deserializer)?;
     W::named(&name).ok_or_else(|| {
         let shown: String = name.chars().take(40).collect();
@@ -122,7 +122,7 @@ fn read<'de, W: Word, D: Deserializer<'de>>(deserializer: D) -> Result<W, D::Err
     })
 }
 
-/// Words are strings in a record.
+/// Implements serde with strings.
 macro_rules! spelled {
     ($($word:ty),+) => {$(
         impl<'de> Deserialize<'de> for $word {
@@ -141,10 +141,10 @@ macro_rules! spelled {
 
 spelled!(ParticipantRole, AttachmentType, AudioFormat, Classification, RetentionPolicy);
 
-/// The type of an attachment that is none of a record's, beside the one that is given in its place.
+/// The field with an attachment's original type, if a record cannot have it.
 const GIVEN_TYPE: &str = "givenType";
 
-/// Puts a type that a record can have in the place of any other, which stays beside it.
+/// Replaces a type that a record cannot have, and keeps the original next to it.
 pub(super) fn with_known_type(fields: &mut Fields) {
     let field = AttachmentType::FIELD;
     let Some(given) = fields.field(field).cloned() else { return };
@@ -154,7 +154,7 @@ pub(super) fn with_known_type(fields: &mut Fields) {
     }
 }
 
-/// Puts the type that an attachment had back in its place, unless the caller chose another since.
+/// Restores the original type of an attachment, unless the caller has changed the type.
 pub(super) fn with_given_type(fields: &mut Fields) {
     let Some(given) = fields.remove(GIVEN_TYPE) else { return };
     let field = AttachmentType::FIELD;
@@ -164,7 +164,7 @@ pub(super) fn with_given_type(fields: &mut Fields) {
     }
 }
 
-/// True for a sound in a format that a record can have.
+/// True for audio in a format that a record can have.
 pub(super) fn is_known_sound(fields: &Fields) -> bool {
     let format = fields.field(AudioFormat::FIELD).and_then(|name| name.to::<String>().ok());
     format.is_some_and(|name| AudioFormat::named(&name).is_some())

@@ -1,17 +1,17 @@
-//! The order in which a tree is told when its source has it in any order: parents first, brothers as they were born.
+//! Orders a tree whose source lists it in any order: parents first, siblings by rank.
 
 use std::collections::HashMap;
 
-/// Something with a name that follows something else.
-pub(super) struct Node<'a> {
+/// An item with an id and a parent.
+pub(super) struct TreeNode<'a> {
     pub(super) id: &'a str,
     pub(super) parent: Option<&'a str>,
-    /// Where it stands among its brothers.
+    /// Its position among its siblings.
     pub(super) rank: usize,
 }
 
-/// The places of all nodes, so that each comes after its parent. What follows itself comes last, as it stands.
-pub(super) fn parents_first(nodes: &[Node<'_>]) -> Vec<usize> {
+/// Returns the indexes of all nodes, parents before children. Cycles come last, in their original order.
+pub(super) fn parents_first(nodes: &[TreeNode<'_>]) -> Vec<usize> {
     let places: HashMap<&str, usize> =
         nodes.iter().enumerate().map(|(place, node)| (node.id, place)).collect();
     let mut children: HashMap<usize, Vec<usize>> = HashMap::new();
@@ -52,7 +52,7 @@ mod tests {
             ("b", Some("a"), 0),
             ("e", Some("gone"), 0),
         ]
-        .map(|(id, parent, rank)| Node { id, parent, rank });
+        .map(|(id, parent, rank)| TreeNode { id, parent, rank });
 
         let told: String = parents_first(&nodes).into_iter().map(|place| nodes[place].id).collect();
 

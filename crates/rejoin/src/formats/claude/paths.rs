@@ -1,19 +1,20 @@
-//! Where the program looks for its files.
+//! The paths at which the program looks for its files.
 
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
-/// Names that are longer are cut and told apart by a hash.
+/// Longer names are cut and made unique with a hash.
 const LENGTH: usize = 200;
 
-/// The directory of a project, below the program's own: every character that is neither letter nor digit is a hyphen.
+/// Returns the directory name of a project: every character that is neither letter nor digit becomes a
+/// hyphen.
 pub(super) fn directory(project: &str) -> PathBuf {
     Path::new("projects").join(name(project))
 }
 
 fn name(project: &str) -> String {
-    // The program counts in units of UTF-16.
+    // The program counts UTF-16 code units.
     let units: Vec<u16> = project.encode_utf16().collect();
     let letter = |unit: &u16| u8::try_from(*unit).ok().map(char::from).filter(char::is_ascii_alphanumeric);
     let name: String = units.iter().map(|unit| letter(unit).unwrap_or('-')).collect();
@@ -35,7 +36,7 @@ fn base36(mut number: u32) -> String {
     }
 }
 
-/// The name of a run in its file's name; one that could lead elsewhere becomes a hash.
+/// Returns the name of a run in its file name. A name that could lead outside the directory becomes a hash.
 pub(super) fn run_name(run: &str) -> String {
     let is_plain = !run.is_empty()
         && run.len() <= 64

@@ -1,4 +1,4 @@
-//! Where the program keeps its files: the rollout of a thread, and the names of threads.
+//! The paths of the program's files: rollouts and the index of thread names.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,33 +10,33 @@ use crate::formats::codex::read::bases;
 use crate::formats::fingerprint::Companion;
 use crate::formats::{Source, folder};
 
-/// Directories of years, months and days, and one more.
+/// The depth of the directories for years, months and days, plus one.
 const DEPTH: usize = 4;
 
-/// An index of names that is larger is not read.
+/// A larger index of names is not read.
 const INDEX_BYTES: u64 = 64 << 20;
 
-/// An index that is larger is looked at from outside only: it is read for every rollout.
+/// A larger index is only compared by metadata, because it is read for every rollout.
 const SMALL_INDEX: u64 = 1 << 20;
 
 const SESSIONS: &str = "sessions";
 const ARCHIVED: &str = "archived_sessions";
 
-/// True when a rollout was put away.
+/// True when a rollout is archived.
 pub(super) fn is_archived(path: &Path) -> bool {
     path.parent().and_then(Path::file_name).is_some_and(|name| name == ARCHIVED)
 }
 
-/// The program's own directory, from the place of a rollout.
+/// Returns the program's own directory, from the path of a rollout.
 fn home(path: &Path) -> Option<&Path> {
     let is_root =
         |directory: &&Path| directory.file_name().is_some_and(|name| name == SESSIONS || name == ARCHIVED);
     path.ancestors().skip(1).find(is_root)?.parent()
 }
 
-/// The file of another rollout: beside this one, or wherever the program keeps them.
+/// Returns the file of another rollout: next to this one, or wherever the program keeps them.
 pub(super) fn rollout(beside: &Path, id: &str) -> Result<Option<PathBuf>> {
-    // An id comes from a file, and must not lead elsewhere.
+    // An id is untrusted input and must not lead outside the directory.
     let (Ok(_), Some(directory)) = (uuid::Uuid::try_parse(id), beside.parent()) else { return Ok(None) };
     if let Some(near) = find(directory, id, 0)? {
         return Ok(Some(near));
@@ -65,7 +65,7 @@ fn find(directory: &Path, id: &str, depth: usize) -> Result<Option<PathBuf>> {
     if depth == 0 {
         return Ok(None);
     }
-    // Years, months and days have no ending, and the many rollouts in them have one.
+    // Directories of years, months and days have no extension; the many rollouts have one.
     let is_directory = |path: &&PathBuf| {
         path.extension().is_none() && fs::symlink_metadata(path).is_ok_and(|there| there.is_dir())
     };
@@ -77,7 +77,7 @@ fn find(directory: &Path, id: &str, depth: usize) -> Result<Option<PathBuf>> {
     Ok(None)
 }
 
-/// What is read with a rollout: the name of its thread, and the rollouts that it begins with.
+/// Returns what is read with a rollout: its thread's name, and the rollouts that it begins with.
 pub(super) fn beside(source: &Source) -> Vec<Companion> {
     let path = source.path();
     let Ok(found) = bases(path) else { return vec![Companion::Unreadable] };
@@ -98,17 +98,17 @@ fn index(path: &Path) -> Option<PathBuf> {
     Some(home(path)?.join("session_index.jsonl"))
 }
 
-/// The name that a thread was given last.
+/// Returns the latest name of a thread.
 pub(super) fn title(path: &Path, id: &str) -> Result<Option<String>> {
     #[derive(Deserialize)]
-    struct Named {
+    struct ThreadName {
         id: String,
         thread_name: String,
     }
     let text = index(path).map(|index| folder::small_text(&index, INDEX_BYTES)).transpose()?.flatten();
     let text = text.unwrap_or_default();
     let mut named = text.lines().rev().filter(|line| line.contains(id)).filter_map(|line| {
-        let named: Named = serde_json::from_str(line).ok()?;
+        let named: ThreadName = serde_json::from_str(line).ok()?;
         (named.id == id).then_some(named.thread_name)
     });
     Ok(named.next().filter(|name| !name.trim().is_empty()))

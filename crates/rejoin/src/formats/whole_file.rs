@@ -1,4 +1,4 @@
-//! A file that is read whole, within the limits.
+//! Loads a file at once, within the limits.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -8,12 +8,12 @@ use crate::error::{Error, Result};
 use crate::formats::Reading;
 use crate::formats::lines::{UTF8_MARK, deepest, is_utf16, unreadable};
 
-/// True for a file that is no link: what a directory holds may not lead elsewhere.
+/// True for a regular file. Links do not count, because they may lead outside the directory.
 pub(super) fn is_file(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_file())
 }
 
-/// The bytes of a file. One that has too many is an error.
+/// Returns the bytes of a file. Fails if it is too large.
 pub(super) fn bytes(path: &Path, reading: &Reading<'_>) -> Result<Vec<u8>> {
     let failed = |cause| unreadable(path, cause);
     let most = reading.limits().line_bytes;
@@ -25,7 +25,7 @@ pub(super) fn bytes(path: &Path, reading: &Reading<'_>) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The text of a file. One that is too large is an error, one that is no text is `None`.
+/// Returns the text of a file; none if it is not UTF-8. Fails if it is too large.
 pub(super) fn text(path: &Path, reading: &Reading<'_>) -> Result<Option<String>> {
     let mut bytes = bytes(path, reading)?;
     if is_utf16(&bytes) {
@@ -37,7 +37,7 @@ pub(super) fn text(path: &Path, reading: &Reading<'_>) -> Result<Option<String>>
     Ok(String::from_utf8(bytes).ok())
 }
 
-/// The text of a file of JSON. One that nests too deep is an error: whoever parses it may recurse.
+/// Returns the text of a JSON file. Fails if it nests too deep, because parsers recurse.
 pub(super) fn json(path: &Path, reading: &Reading<'_>) -> Result<Option<String>> {
     let text = text(path, reading)?;
     if text.as_deref().is_some_and(|text| deepest(text.as_bytes()) > reading.limits().depth) {

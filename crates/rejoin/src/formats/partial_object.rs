@@ -1,13 +1,13 @@
-//! The fields that a line begins with, when the rest of it is not there.
+//! The leading fields of a JSON object whose text is cut off.
 //!
-//! Only names of the line's own object count, never those of what is inside it, so that what a person pasted says
-//! nothing about the file.
+//! Only names of the object itself count, not those of nested objects, so that pasted text cannot change what
+//! a file looks like.
 
-/// The fields of an object whose text may end anywhere, with the text of each value as far as it goes.
-pub(super) struct Begun<'a>(Vec<(&'a str, &'a str)>);
+/// The fields of an object that may end anywhere, each with the text of its value as far as it goes.
+pub(super) struct PartialObject<'a>(Vec<(&'a str, &'a str)>);
 
-impl<'a> Begun<'a> {
-    /// Looks at the beginning of a line.
+impl<'a> PartialObject<'a> {
+    /// Parses the beginning of a line.
     pub(super) fn of(line: &'a str) -> Self {
         let mut fields = Vec::new();
         let mut rest = line.trim_start().strip_prefix('{');
@@ -19,23 +19,23 @@ impl<'a> Begun<'a> {
         Self(fields)
     }
 
-    /// True when it has all of these fields.
+    /// True when all of these fields are present.
     pub(super) fn has(&self, names: &[&str]) -> bool {
         names.iter().all(|name| self.0.iter().any(|(own, _)| own == name))
     }
 
-    /// The text of a value, as far as it goes.
+    /// Returns the text of a value, as far as it goes.
     pub(super) fn value(&self, name: &str) -> Option<&'a str> {
         self.0.iter().find(|(own, _)| *own == name).map(|(_, value)| *value)
     }
 
-    /// The text of a field that is a string without escapes.
+    /// Returns a field that is a string without escapes.
     pub(super) fn text(&self, name: &str) -> Option<&'a str> {
         self.value(name)?.strip_prefix('"')?.strip_suffix('"').filter(|text| !text.contains(['"', '\\']))
     }
 }
 
-/// A name, and what follows its colon.
+/// Splits off a name and returns what follows its colon.
 fn named(text: &str) -> Option<(&str, &str)> {
     let text = text.trim_start();
     let end = string_end(text)?;
@@ -43,7 +43,7 @@ fn named(text: &str) -> Option<(&str, &str)> {
     Some((&text[1..end - 1], value))
 }
 
-/// Where a string ends that a text begins with.
+/// Returns the end of the string at the start of a text.
 fn string_end(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
     let mut place = usize::from(*bytes.first()? == b'"');
@@ -59,7 +59,7 @@ fn string_end(text: &str) -> Option<usize> {
     }
 }
 
-/// Where a value ends that a text begins with; none when the text ends before.
+/// Returns the end of the value at the start of a text; none if the text ends first.
 fn end_of(text: &str) -> Option<usize> {
     let (mut depth, mut place) = (0usize, 0);
     loop {
@@ -83,7 +83,7 @@ mod tests {
         let cut =
             r#" {"type" : "user", "n": [1, {"inner": "]}"}], "s": "a\\\"b, \"quoted\":", "message":{"role":"#;
 
-        let begun = Begun::of(cut);
+        let begun = PartialObject::of(cut);
 
         assert!(begun.has(&["type", "n", "s", "message"]));
         assert_eq!([begun.has(&["inner"]), begun.has(&["quoted"]), begun.has(&["role"])], [false; 3]);
@@ -94,9 +94,9 @@ mod tests {
     fn a_beginning_may_end_anywhere() {
         let line = r#"{"a":"x\\","ü":[{}],"c":1,"d":null}"#;
 
-        let counts = line.char_indices().map(|(end, _)| Begun::of(&line[..end]).0.len());
+        let counts = line.char_indices().map(|(end, _)| PartialObject::of(&line[..end]).0.len());
 
-        assert_eq!((counts.max(), Begun::of(line).0.len()), (Some(4), 4));
-        assert_eq!(["", "[", "{", "text", "{}", "{\"a"].map(|text| Begun::of(text).0.len()), [0; 6]);
+        assert_eq!((counts.max(), PartialObject::of(line).0.len()), (Some(4), 4));
+        assert_eq!(["", "[", "{", "text", "{}", "{\"a"].map(|text| PartialObject::of(text).0.len()), [0; 6]);
     }
 }

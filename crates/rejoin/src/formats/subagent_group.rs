@@ -1,19 +1,19 @@
-//! Which conversations of a source may still be named by others: one that none of them started, and those it led to.
+//! Tracks which conversations may still be referred to: a conversation and the sub-agent runs below it.
 
 use std::collections::HashSet;
 
 use crate::error::Result;
 use crate::formats::{Piece, Reading, SourceConversation};
 
-/// The conversations that were read last and belong together.
+/// The most recent conversations that belong together.
 #[derive(Default)]
-pub(super) struct Family {
+pub(super) struct SubagentGroup {
     order: Vec<String>,
     ids: HashSet<String>,
 }
 
-impl Family {
-    /// Adds a conversation that was read. If none of the family started it, they are complete, and it begins another one.
+impl SubagentGroup {
+    /// Adds a conversation. If no member of the group started it, the group is complete and a new one begins.
     pub(super) fn add(&mut self, conversation: &SourceConversation, reading: &mut Reading<'_>) -> Result<()> {
         if self.ids.contains(&conversation.id) {
             return Ok(());
@@ -28,7 +28,7 @@ impl Family {
         Ok(())
     }
 
-    /// Tells that nothing more comes of them, in the order in which they were read.
+    /// Reports that all members are complete, in the order in which they were read.
     pub(super) fn finish(&mut self, reading: &mut Reading<'_>) -> Result<()> {
         self.ids.clear();
         self.order.drain(..).try_for_each(|id| reading.give(Piece::Complete(id)))

@@ -1,16 +1,24 @@
-//! Bytes as text.
+//! Values as text: binary data as base64 or hexadecimal, plain data as JSON.
 
 use std::fmt::Write as _;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use serde::Serialize;
 
-/// Bytes in base64, with padding.
+use crate::model::Json;
+
+/// Converts plain data to JSON.
+pub(super) fn json_of(value: impl Serialize) -> Json {
+    Json::of(&value).expect("texts, numbers, fields and blocks are JSON")
+}
+
+/// Encodes bytes in base64, with padding.
 pub(super) fn base64(bytes: &[u8]) -> String {
     STANDARD.encode(bytes)
 }
 
-/// Bytes as pairs of hexadecimal digits.
+/// Encodes bytes in hexadecimal.
 pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
         write!(text, "{byte:02x}").expect("a string takes every text");
@@ -18,7 +26,7 @@ pub(super) fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// Bytes from pairs of hexadecimal digits, if there are as many as asked for.
+/// Decodes exactly `N` bytes from hexadecimal.
 pub(super) fn from_hex<const N: usize>(text: &str) -> Option<[u8; N]> {
     if text.len() != 2 * N || !text.bytes().all(|digit| digit.is_ascii_hexdigit()) {
         return None;

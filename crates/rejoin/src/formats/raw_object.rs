@@ -1,4 +1,4 @@
-//! The fields of a JSON object where they stand in a line, so that only what is needed is copied.
+//! The fields of a JSON object, borrowed from the line, so that only what is needed is copied.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -15,82 +15,82 @@ pub(super) fn is_text(json: &RawValue) -> bool {
     json.get().starts_with('"')
 }
 
-/// What stands where a text, an object or a list of them may stand, read in one go.
+/// A value that may be a text, an object or a list of them, parsed in one pass.
 #[derive(Debug)]
-pub(super) enum Content<'a> {
+pub(super) enum RawContent<'a> {
     Text(String),
-    Object(Found<'a>),
-    List(Vec<Content<'a>>),
+    Object(RawObject<'a>),
+    List(Vec<RawContent<'a>>),
     /// A number, true, false or null.
     Other,
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for Content<'a> {
+impl<'de: 'a, 'a> Deserialize<'de> for RawContent<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct ContentVisitor;
+        struct RawContentVisitor;
 
-        impl<'de> Visitor<'de> for ContentVisitor {
-            type Value = Content<'de>;
+        impl<'de> Visitor<'de> for RawContentVisitor {
+            type Value = RawContent<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a JSON value")
             }
 
-            fn visit_str<E>(self, text: &str) -> Result<Content<'de>, E> {
-                Ok(Content::Text(text.to_owned()))
+            fn visit_str<E>(self, text: &str) -> Result<RawContent<'de>, E> {
+                Ok(RawContent::Text(text.to_owned()))
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Content<'de>, A::Error> {
-                Found::of(map).map(Content::Object)
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<RawContent<'de>, A::Error> {
+                RawObject::of(map).map(RawContent::Object)
             }
 
-            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Content<'de>, A::Error> {
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<RawContent<'de>, A::Error> {
                 let mut items = Vec::new();
                 while let Some(item) = list.next_element()? {
                     items.push(item);
                 }
-                Ok(Content::List(items))
+                Ok(RawContent::List(items))
             }
 
-            fn visit_unit<E>(self) -> Result<Content<'de>, E> {
-                Ok(Content::Other)
+            fn visit_unit<E>(self) -> Result<RawContent<'de>, E> {
+                Ok(RawContent::Other)
             }
 
-            fn visit_bool<E>(self, _: bool) -> Result<Content<'de>, E> {
-                Ok(Content::Other)
+            fn visit_bool<E>(self, _: bool) -> Result<RawContent<'de>, E> {
+                Ok(RawContent::Other)
             }
 
-            fn visit_u64<E>(self, _: u64) -> Result<Content<'de>, E> {
-                Ok(Content::Other)
+            fn visit_u64<E>(self, _: u64) -> Result<RawContent<'de>, E> {
+                Ok(RawContent::Other)
             }
 
-            fn visit_i64<E>(self, _: i64) -> Result<Content<'de>, E> {
-                Ok(Content::Other)
+            fn visit_i64<E>(self, _: i64) -> Result<RawContent<'de>, E> {
+                Ok(RawContent::Other)
             }
 
-            fn visit_f64<E>(self, _: f64) -> Result<Content<'de>, E> {
-                Ok(Content::Other)
+            fn visit_f64<E>(self, _: f64) -> Result<RawContent<'de>, E> {
+                Ok(RawContent::Other)
             }
         }
 
-        deserializer.deserialize_any(ContentVisitor)
+        deserializer.deserialize_any(RawContentVisitor)
     }
 }
 
-/// The field that long texts stand in. It is read at once, where the others are only found: what is found is looked at
-/// again when it is read.
+/// The field with long texts. It is parsed at once; other fields are only located and would be scanned a
+/// second time.
 const TEXT: &str = "text";
 
 /// The fields of an object, and which of them were taken.
 #[derive(Debug)]
-pub(super) struct Found<'a>(Vec<(Cow<'a, str>, Field<'a>, Taken)>);
+pub(super) struct RawObject<'a>(Vec<(Cow<'a, str>, Field<'a>, Taken)>);
 
 /// The value of a field.
 #[derive(Debug)]
 enum Field<'a> {
-    /// Where it stands.
+    /// Its text in the line.
     Raw(&'a RawValue),
-    /// What it says.
+    /// Its parsed value.
     Read(Value),
 }
 
@@ -100,27 +100,27 @@ enum Taken {
     No,
 }
 
-impl<'de> Deserialize<'de> for Found<'de> {
+impl<'de> Deserialize<'de> for RawObject<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct FoundVisitor;
+        struct RawObjectVisitor;
 
-        impl<'de> Visitor<'de> for FoundVisitor {
-            type Value = Found<'de>;
+        impl<'de> Visitor<'de> for RawObjectVisitor {
+            type Value = RawObject<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a JSON object")
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Found<'de>, A::Error> {
-                Found::of(map)
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<RawObject<'de>, A::Error> {
+                RawObject::of(map)
             }
         }
 
-        deserializer.deserialize_map(FoundVisitor)
+        deserializer.deserialize_map(RawObjectVisitor)
     }
 }
 
-impl<'a> Found<'a> {
+impl<'a> RawObject<'a> {
     fn of<A: MapAccess<'a>>(mut map: A) -> Result<Self, A::Error> {
         let mut found = Vec::new();
         while let Some(name) = map.next_key::<Cow<'a, str>>()? {
@@ -133,7 +133,7 @@ impl<'a> Found<'a> {
         Ok(Self(found))
     }
 
-    /// Takes a field that is not the text of an object.
+    /// Takes a field, unless it is `text`.
     pub(super) fn raw(&mut self, name: &str) -> Option<&'a RawValue> {
         let (_, field, taken) = self.0.iter_mut().find(|(own, ..)| own == name)?;
         let Field::Raw(value) = field else { return None };
@@ -151,27 +151,27 @@ impl<'a> Found<'a> {
         }
     }
 
-    /// Takes a field that is of a type.
+    /// Takes a field and parses it as a type.
     pub(super) fn typed<T: Deserialize<'a>>(&mut self, name: &str) -> Option<T> {
         serde_json::from_str(self.raw(name)?.get()).ok()
     }
 
-    /// The name of the first field.
+    /// Returns the name of the first field.
     pub(super) fn first(&self) -> Option<&str> {
         self.0.first().map(|(name, ..)| name.as_ref())
     }
 
-    /// The fields that were not taken.
+    /// Returns the fields that were not taken.
     pub(super) fn rest(&self) -> Fields {
         self.fields(|taken| taken == Taken::No)
     }
 
-    /// Every field, taken or not.
+    /// Returns every field, taken or not.
     pub(super) fn whole(&self) -> Fields {
         self.fields(|_| true)
     }
 
-    /// Every field but the type, taken or not.
+    /// Returns every field except `type`, taken or not.
     pub(super) fn all(&self) -> Fields {
         let mut fields = self.whole();
         fields.remove("type");
