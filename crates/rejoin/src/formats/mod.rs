@@ -28,6 +28,7 @@
 //! What is not here: ids of Rejoin, digests, what is new and what is known (`ops/import`), what `~` and
 //! the variables of a place are.
 
+#[cfg_attr(not(feature = "service"), expect(unreachable_pub, reason = "the service makes some of it public"))]
 pub(crate) mod agent_voice;
 mod aider;
 mod begun;
@@ -82,7 +83,7 @@ use std::path::PathBuf;
 
 use crate::error::{Error, Result};
 use crate::formats::fingerprint::Companion;
-pub(crate) use crate::model::INJECTED;
+pub(crate) use crate::model::{INJECTED, SOURCE};
 
 /// Every format, in the order in which they are asked whether a file is theirs.
 pub const FORMATS: &[&Format] = &[
@@ -105,9 +106,6 @@ pub const FORMATS: &[&Format] = &[
     &opencode::FORMAT,
     &json::FORMAT,
 ];
-
-/// The field of a message's `extra` that says what it was read from.
-pub(crate) const SOURCE: &str = "source";
 
 /// The field of a summary that is true when what it keeps is sent after it, and not before it.
 pub(crate) const KEPT_AFTER: &str = "kept_after";
