@@ -1,6 +1,11 @@
 //! Where the archive's times and random bytes come from, so that a test can decide both.
 
-use std::fmt;
+use std::{fmt, io};
+
+#[cfg(target_os = "linux")]
+use rustix::io::Errno;
+#[cfg(target_os = "linux")]
+use rustix::rand::{GetRandomFlags, getrandom};
 
 use crate::model::Time;
 
@@ -23,6 +28,25 @@ impl Nature for SystemNature {
     }
 
     fn fill(&self, bytes: &mut [u8]) {
-        getrandom::fill(bytes).expect("the operating system gives random bytes");
+        fill(bytes).expect("the operating system gives random bytes");
     }
+}
+
+/// Asks the kernel, which gives fewer bytes at a time than may be wanted.
+#[cfg(target_os = "linux")]
+fn fill(mut bytes: &mut [u8]) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match getrandom(&mut *bytes, GetRandomFlags::empty()) {
+            Ok(given) => bytes = &mut bytes[given..],
+            Err(Errno::INTR) => {}
+            Err(cause) => return Err(cause.into()),
+        }
+    }
+    Ok(())
+}
+
+/// Asks the operating system.
+#[cfg(not(target_os = "linux"))]
+fn fill(bytes: &mut [u8]) -> io::Result<()> {
+    Ok(getrandom::fill(bytes)?)
 }

@@ -125,6 +125,14 @@ impl Error {
         self.kind
     }
 
+    /// What was asked for needs a feature of the crate that this build lacks.
+    pub(crate) fn not_built(what: &str, feature: &str) -> Self {
+        Self::new(
+            ErrorKind::Unsupported,
+            format!("this build of rejoin has no {what}; enable the feature `{feature}`"),
+        )
+    }
+
     pub(crate) fn not_found(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::NotFound, message)
     }

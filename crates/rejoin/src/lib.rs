@@ -17,28 +17,55 @@
 //!
 //! [`Archive`] is what programs hold. [`store`] is the small contract for those who write a store of their own.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+#![cfg_attr(
+    not(feature = "full"),
+    expect(
+        dead_code,
+        unused_imports,
+        reason = "a feature that is off uses it; a build with all of them misses nothing"
+    )
+)]
+
+// Without the feature, `tracing::warn!` and the others are macros of this crate.
+#[cfg(not(feature = "tracing"))]
+extern crate self as tracing;
+
 mod archive;
 #[cfg(feature = "async")]
 mod async_recorder;
 mod clock;
 mod error;
+#[cfg(feature = "formats")]
 pub mod formats;
 mod model;
 mod ops;
+#[cfg(feature = "service")]
 pub mod service;
 pub mod store;
 pub mod testing;
+#[cfg(not(feature = "tracing"))]
+mod untraced;
+#[cfg(feature = "vault")]
 pub mod vault;
+#[cfg(not(feature = "vault"))]
+#[expect(unreachable_pub, reason = "it is public with the feature")]
+mod vault;
 
+#[cfg(feature = "sqlite")]
+pub use archive::Restored;
 pub use archive::Snippet as SearchSnippet;
 pub use archive::{
-    Access, Archive, AuditAction, AuditEntry, AuditFailure, AuditQuery, BegunAgain, Cause, Converted,
-    Deleted, DeletedHere, DeletedMessages, EndReason, Ending, Event, EventKind, Events, Existing, Expiring,
-    Handle, Imports, Leftover, Limits, List, Listed, Named, OpenTurn, PROMPT_HISTORY_LINES, Parent,
-    PathReader, Project, PurgeFailure, PurgeKeys, PurgeReason, PurgeReport, Recorder, Report, Restored,
-    Retention, RetentionPlan, Saved, Search, SearchHit, Searched, Stage, Stats, StoreUrl, Strain, Subagent,
-    Subagents, Sweep, Swept, Tally,
+    Access, Archive, AuditAction, AuditEntry, AuditFailure, AuditQuery, BegunAgain, Cause, Deleted,
+    DeletedMessages, EndReason, Ending, Event, EventKind, Events, Expiring, Handle, Limits, List, Listed,
+    Named, OpenTurn, PROMPT_HISTORY_LINES, Parent, PathReader, Project, PurgeFailure, PurgeKeys, PurgeReason,
+    PurgeReport, Recorder, Report, Retention, RetentionPlan, Saved, Search, SearchHit, Searched, Stage,
+    Stats, StoreUrl, Strain, Subagent, Subagents, Sweep, Swept, Tally,
 };
+#[cfg(feature = "vault")]
+pub use archive::{Converted, Existing, Leftover};
+#[cfg(feature = "formats")]
+pub use archive::{DeletedHere, Imports};
 #[cfg(feature = "async")]
 pub use async_recorder::{AsyncRecorder, OpenReply, SavingState, SavingWatch, Unsaved};
 pub use clock::{Nature, SystemNature};
@@ -51,6 +78,8 @@ pub use model::{
     Usage, WORDS_VERSION, WordQuery, each_sentence, each_word, incomplete, interrupted, is_common_word,
     is_invisible, preview, slug, word_root, words,
 };
+#[cfg(not(feature = "tracing"))]
+pub(crate) use untraced::{event as debug, event as error, event as info, event as warn};
 pub mod compact {
     //! Compaction: what is kept of a conversation that grew too long.
 
@@ -61,6 +90,7 @@ pub mod compact {
     };
 }
 
+#[cfg(feature = "formats")]
 pub mod export {
     //! Exports for people: what a conversation says, as Markdown or as a page.
 
@@ -76,8 +106,10 @@ pub mod view {
     };
 }
 
-pub use ops::{
-    Ailment, Contents, Diagnosis, Extent, Finding, Import, ImportMode, Imported, ImportedAs,
-    ImportedConversation, Personal, Rechained, Redaction, ScrubMode, ScrubPlace, Scrubbed, Severity, Survey,
-    Verdict, Viewpoint, synopsis_of, title_of,
-};
+#[cfg(feature = "formats")]
+pub use ops::Extent;
+pub use ops::{Ailment, Contents, Diagnosis, Severity, Survey, Verdict, Viewpoint, synopsis_of, title_of};
+#[cfg(feature = "redact")]
+pub use ops::{Finding, Personal, Rechained, Redaction, ScrubMode, ScrubPlace, Scrubbed};
+#[cfg(feature = "formats")]
+pub use ops::{Import, ImportMode, Imported, ImportedAs, ImportedConversation};

@@ -7,7 +7,11 @@ use std::path::Path;
 use crate::archive::{Access, Report, Stage, StoreUrl};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ops::{Base, Contents, Moment, compare, contents, convert, prove};
-use crate::store::{ContentHash, JsonlStore, Space, SqliteStore};
+#[cfg(feature = "jsonl")]
+use crate::store::JsonlStore;
+#[cfg(feature = "sqlite")]
+use crate::store::SqliteStore;
+use crate::store::{ContentHash, Space};
 use crate::vault::AnchorPlace;
 use crate::vault::slots::{SlotId, SlotKind, VaultId, VaultStatus};
 
@@ -141,29 +145,35 @@ impl StoreUrl {
     /// True when erasing this store was begun and did not end. Nothing in it is used any more, and [`StoreUrl::erase`] goes on.
     pub fn is_half_erased(&self) -> bool {
         match self {
+            #[cfg(feature = "jsonl")]
             Self::Jsonl(root) => JsonlStore::is_half_erased(root),
+            #[cfg(feature = "sqlite")]
             Self::Sqlite(path) => SqliteStore::is_half_erased(path),
             Self::Vault(inner) => inner.is_half_erased(),
-            Self::Memory => false,
+            _ => false,
         }
     }
 
     /// Erases the store, if it still has this content.
     fn erase_as(&self, expected: Option<&ContentHash>) -> Result<()> {
         match self {
+            #[cfg(feature = "sqlite")]
             Self::Sqlite(path) => SqliteStore::erase(path, expected),
+            #[cfg(feature = "jsonl")]
             Self::Jsonl(root) => JsonlStore::erase(root, expected),
             Self::Vault(inner) => inner.erase_as(expected),
-            Self::Memory => Err(in_memory()),
+            _ => self.refuse_unbuilt().and(Err(in_memory())),
         }
     }
 
     fn content_hash(&self) -> Result<ContentHash> {
         match self {
+            #[cfg(feature = "sqlite")]
             Self::Sqlite(path) => SqliteStore::content_hash(path),
+            #[cfg(feature = "jsonl")]
             Self::Jsonl(root) => JsonlStore::content_hash(root),
             Self::Vault(inner) => inner.content_hash(),
-            Self::Memory => Err(in_memory()),
+            _ => self.refuse_unbuilt().and(Err(in_memory())),
         }
     }
 }

@@ -1,14 +1,25 @@
 //! Copies of a store: making one while it is in use, putting one back, and finding out what is wrong with the store.
 
+#[cfg(feature = "sqlite")]
 use std::cell::RefCell;
+#[cfg(feature = "sqlite")]
 use std::path::{Path, PathBuf};
+#[cfg(feature = "sqlite")]
 use std::time::Duration;
 
 use crate::archive::{Access, StoreUrl};
-use crate::error::{Error, ErrorKind, Result};
-use crate::ops::{Contents, Diagnosis, Viewpoint, contents, diagnose_contents, diagnose_place, prove};
-use crate::store::sealed::Workspace;
-use crate::store::{Examination, JsonlStore, SqliteStore, Store, Task, Unlock};
+use crate::error::Result;
+#[cfg(feature = "sqlite")]
+use crate::error::{Error, ErrorKind};
+#[cfg(feature = "sqlite")]
+use crate::ops::prove;
+use crate::ops::{Contents, Diagnosis, Viewpoint, contents, diagnose_contents, diagnose_place, unusable};
+use crate::store::Examination;
+#[cfg(feature = "jsonl")]
+use crate::store::JsonlStore;
+#[cfg(feature = "sqlite")]
+use crate::store::{SqliteStore, Store, Task};
+#[cfg(all(feature = "sqlite", feature = "vault"))]
 use crate::vault::slots::{VaultId, status as vault_status};
 
 /// What long work on a copy is doing.
@@ -24,6 +35,7 @@ pub enum Stage {
 pub type Report<'a> = dyn FnMut(Stage, u64, u64) + 'a;
 
 /// What a restore did.
+#[cfg(feature = "sqlite")]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Restored {
     /// What the store holds now.
@@ -32,6 +44,7 @@ pub struct Restored {
     pub kept: Option<PathBuf>,
 }
 
+#[cfg(feature = "sqlite")]
 impl StoreUrl {
     /// Copies the store to a new file while it is in use, opens the copy and checks every digest in it.
     ///
@@ -95,24 +108,8 @@ impl StoreUrl {
             },
             &mut |done, all| tell(Stage::Copying, done, all),
         )?;
-        if let (Self::Vault(inner), Some(workspace)) = (self, workspace) {
-            let taken =
-                inner.backend_present(access).and_then(|store| self.take(&workspace, store.as_ref(), access));
-            taken.map_err(|error| error.during("accept the vault that was restored"))?;
-        }
+        self.take_restored(workspace, access)?;
         Ok(Restored { contents, kept })
-    }
-
-    /// What the store holds; none when there is no store yet. A vault is counted without being opened.
-    pub fn contents(&self) -> Result<Option<Contents>> {
-        match self {
-            Self::Sqlite(path) | Self::Jsonl(path) if !path.exists() => Ok(None),
-            Self::Sqlite(_) | Self::Jsonl(_) | Self::Memory => contents(self.open()?.as_ref()).map(Some),
-            Self::Vault(inner) => match inner.path() {
-                Some(path) if !path.exists() => Ok(None),
-                _ => contents(inner.open_plain(&Access::default())?.as_ref()).map(Some),
-            },
-        }
     }
 
     /// What a copy holds. It is only read, and not checked yet.
@@ -124,35 +121,9 @@ impl StoreUrl {
     }
 
     /// The vault that a copy is of; none when it is one of a plain store. It is only read, and nothing vouches for it.
+    #[cfg(feature = "vault")]
     pub fn vault_of_copy(path: &Path) -> Result<Option<VaultId>> {
         Ok(vault_status(&SqliteStore::open_sealed(path)?)?.map(|status| status.vault))
-    }
-
-    /// Finds out what is wrong with the store and its place.
-    ///
-    /// Nothing is changed. A store that cannot be opened is an ailment, not an error; `report` is told how many
-    /// conversations were checked, and how many there are.
-    pub fn diagnose(&self, from: &Viewpoint, report: &mut dyn FnMut(u64, u64)) -> Diagnosis {
-        self.diagnose_with(&Access::default(), from, report)
-    }
-
-    /// The same, with what it takes to open the store.
-    pub fn diagnose_with(
-        &self,
-        access: &Access,
-        from: &Viewpoint,
-        report: &mut dyn FnMut(u64, u64),
-    ) -> Diagnosis {
-        let Some(found) = self.examine() else { return Diagnosis::default() };
-        let mut diagnosis = diagnose_place(&found, from);
-        // An older one would be migrated by opening it, which is for its user to begin.
-        if diagnosis.schema == Some(found.newest_schema) {
-            match self.open_with(access) {
-                Ok(store) => diagnose_contents(store.as_ref(), from.now, &mut diagnosis, report),
-                Err(error) => diagnosis.ailments.push(crate::ops::unusable(&error)),
-            }
-        }
-        diagnosis
     }
 
     /// Checks a copy as far as it can be read. What is sealed is not opened for it: its structure is checked.
@@ -161,27 +132,6 @@ impl StoreUrl {
         match copy.maintain(Task::Check, Duration::MAX)?.faults.first() {
             Some(fault) => Err(Error::corrupt(fault.what.clone())),
             None => contents(copy),
-        }
-    }
-
-    /// Makes sure that what is at hand opens a copy of a vault: secrets change, and those of the copy's time may be gone.
-    fn unlocked(&self, copy: &dyn Store, access: &Access) -> Result<Option<Workspace>> {
-        match (self, &access.keys) {
-            (Self::Vault(_), Some(keys)) => {
-                let unlocked = keys.unlock(copy).map(Some);
-                unlocked.map_err(|error| error.during("open the copy with the keys that are at hand"))
-            }
-            _ => Ok(None),
-        }
-    }
-
-    /// Looks at the place of a store without changing it; none when it has no place.
-    fn examine(&self) -> Option<Examination> {
-        match self {
-            Self::Sqlite(path) => Some(SqliteStore::examine(path)),
-            Self::Jsonl(root) => Some(JsonlStore::examine(root)),
-            Self::Memory => None,
-            Self::Vault(inner) => inner.examine(),
         }
     }
 
@@ -203,6 +153,63 @@ impl StoreUrl {
     }
 }
 
+impl StoreUrl {
+    /// What the store holds; none when there is no store yet. A vault is counted without being opened.
+    pub fn contents(&self) -> Result<Option<Contents>> {
+        match self {
+            Self::Sqlite(path) | Self::Jsonl(path) if !path.exists() => Ok(None),
+            Self::Sqlite(_) | Self::Jsonl(_) | Self::Memory => contents(self.open()?.as_ref()).map(Some),
+            Self::Vault(inner) => match inner.path() {
+                Some(path) if !path.exists() => Ok(None),
+                _ => contents(inner.open_plain(&Access::default())?.as_ref()).map(Some),
+            },
+        }
+    }
+
+    /// Finds out what is wrong with the store and its place.
+    ///
+    /// Nothing is changed. A store that cannot be opened is an ailment, not an error; `report` is told how many
+    /// conversations were checked, and how many there are.
+    pub fn diagnose(&self, from: &Viewpoint, report: &mut dyn FnMut(u64, u64)) -> Diagnosis {
+        self.diagnose_with(&Access::default(), from, report)
+    }
+
+    /// The same, with what it takes to open the store.
+    pub fn diagnose_with(
+        &self,
+        access: &Access,
+        from: &Viewpoint,
+        report: &mut dyn FnMut(u64, u64),
+    ) -> Diagnosis {
+        if let Err(error) = self.refuse_unbuilt() {
+            return Diagnosis { ailments: vec![unusable(&error)], ..Diagnosis::default() };
+        }
+        let Some(found) = self.examine() else { return Diagnosis::default() };
+        let mut diagnosis = diagnose_place(&found, from);
+        // An older one would be migrated by opening it, which is for its user to begin.
+        if diagnosis.schema == Some(found.newest_schema) {
+            match self.open_with(access) {
+                Ok(store) => diagnose_contents(store.as_ref(), from.now, &mut diagnosis, report),
+                Err(error) => diagnosis.ailments.push(unusable(&error)),
+            }
+        }
+        diagnosis
+    }
+
+    /// Looks at the place of a store without changing it; none when it has no place.
+    fn examine(&self) -> Option<Examination> {
+        match self {
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite(path) => Some(SqliteStore::examine(path)),
+            #[cfg(feature = "jsonl")]
+            Self::Jsonl(root) => Some(JsonlStore::examine(root)),
+            Self::Vault(inner) => inner.examine(),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(feature = "full")]
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;

@@ -8,6 +8,7 @@
 
 mod attachment;
 mod audit;
+#[cfg(feature = "vault")]
 mod convert;
 mod copies;
 mod damage;
@@ -15,14 +16,21 @@ mod delete;
 mod describe;
 mod events;
 mod exact;
+#[cfg(feature = "formats")]
 mod export;
 mod handle;
+#[cfg(feature = "formats")]
 mod import;
+#[cfg(feature = "formats")]
 mod imports;
 mod marks;
 mod name;
 mod order;
 mod path_reader;
+#[cfg(feature = "vault")]
+mod pinned;
+#[cfg(not(feature = "vault"))]
+#[path = "unpinned.rs"]
 mod pinned;
 mod project;
 mod prompt_history;
@@ -33,7 +41,9 @@ mod record;
 mod redact;
 mod retention;
 mod runs;
+#[cfg(feature = "redact")]
 mod scrub;
+mod sources;
 mod state;
 mod status;
 mod subagent;
@@ -44,12 +54,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use audit::{AuditAction, AuditEntry, AuditFailure, AuditQuery};
+#[cfg(feature = "vault")]
 pub use convert::{Converted, Leftover};
-pub use copies::{Report, Restored, Stage};
+#[cfg(feature = "sqlite")]
+pub use copies::Restored;
+pub use copies::{Report, Stage};
 pub use delete::{Deleted, DeletedMessages};
 pub use events::{Event, EventKind, Events};
 pub use handle::Handle;
 use handle::Unstored;
+#[cfg(feature = "formats")]
 pub use imports::{DeletedHere, Imports};
 pub use name::Named;
 pub use path_reader::PathReader;
@@ -62,7 +76,9 @@ pub(crate) use record::{Breaker, Strains, is_for_want_of_room, is_in_doubt};
 pub use retention::{Cause, Expiring, Retention, RetentionPlan, Sweep, Swept};
 pub use status::{EndReason, Ending};
 pub use subagent::{Parent, Subagent, Subagents};
-pub use url::{Access, Existing, StoreUrl};
+#[cfg(feature = "vault")]
+pub use url::Existing;
+pub use url::{Access, StoreUrl};
 
 use crate::archive::damage::Damage;
 use crate::archive::redact::Redacting;
@@ -72,8 +88,10 @@ use crate::model::{
     Branch, Conversation, ConversationId, Head, Message, MessageId, SHORT_LENGTH, StoredConversation,
     StoredMessage, Time,
 };
+#[cfg(feature = "redact")]
+use crate::ops::KeepKey;
 pub use crate::ops::Limits;
-use crate::ops::{KeepKey, Survey, Verdict, absent, check_title, fill, survey, verify_conversation};
+use crate::ops::{Survey, Verdict, absent, check_title, fill, survey, verify_conversation};
 use crate::store::{
     Change, Facets, ListQuery, Opening, Order, Progress, Row, Seen, Selection, Stale, Store, Task, Tip, Turn,
 };
@@ -94,6 +112,7 @@ pub struct Archive {
     nature: Arc<dyn Nature>,
     limits: Limits,
     redacting: Option<Arc<Redacting>>,
+    #[cfg(feature = "redact")]
     keep_key: Option<Arc<KeepKey>>,
     leaving: Leaving,
     /// What was passed over, where that is allowed.
@@ -143,6 +162,7 @@ impl Archive {
             nature: Arc::new(SystemNature),
             limits: Limits::default(),
             redacting: None,
+            #[cfg(feature = "redact")]
             keep_key: None,
             leaving: Leaving::Exportable,
             damage: None,
@@ -150,6 +170,7 @@ impl Archive {
     }
 
     /// An archive over a vault that the caller made.
+    #[cfg(feature = "vault")]
     pub fn with_vault<V: Store + Vault + 'static>(vault: Arc<V>) -> Self {
         Self { vault: Some(Arc::clone(&vault) as Arc<dyn Vault>), ..Self::with_store(vault) }
     }

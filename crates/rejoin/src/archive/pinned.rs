@@ -1,18 +1,97 @@
-//! Vaults and their places: which one is used where, and how an older copy or another vault is noticed.
+//! Vaults and their places: how one is opened, which one is used where, and how an older copy or another vault is noticed.
+//!
+//! `unpinned.rs` stands for this in a build without vaults.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::archive::url::Parts;
-use crate::archive::{Access, StoreUrl};
-use crate::error::{Error, Result};
+use crate::archive::{Access, Existing, StoreUrl};
+use crate::error::{Error, ErrorKind, Result};
 use crate::store::backend::Backend;
 use crate::store::sealed::{Unlock, Workspace};
-use crate::store::{Keeper, Read, Store, VaultStore};
+use crate::store::{Keeper, Read, Store, VaultStore, beside};
 use crate::vault::Vault;
-use crate::vault::slots::{Keyholder, Keys, VaultId, missing_vault, status as vault_status};
+use crate::vault::slots::{
+    Keyholder, Keys, Places, VaultId, VaultStatus, missing_record, missing_vault, status as vault_status,
+};
 use crate::vault::{AnchorPlace, Anchored, PinPlace};
 
+/// How long to wait at least for another process that changes keys: a rotation takes seconds.
+const KEYS_WAIT: Duration = Duration::from_secs(30);
+
+/// True when a plain store is what a vault keeps its records in.
+pub(super) fn is_sealed(store: &dyn Read) -> Result<bool> {
+    Ok(vault_status(store)?.is_some())
+}
+
 impl StoreUrl {
+    /// Opens a vault around the store `inner` with what it takes. One that is missing is not created.
+    pub(super) fn open_sealed(&self, inner: &Self, access: &Access) -> Result<Parts> {
+        let Some(keys) = &access.keys else {
+            return Err(Error::new(
+                ErrorKind::Denied,
+                format!("`{self}` is a vault, and nothing was given to open it"),
+            ));
+        };
+        let backend = inner.backend_present(access)?;
+        let keys = keys.pinned(self.pin(access));
+        let own = self.keys_in(Arc::clone(&backend), keys.clone(), access.wait);
+        self.open_vault(backend, &keys, own, access)
+            .map_err(|error| error.during(format!("open the vault `{self}`")))
+    }
+
+    /// The keys of the vault; none are asked for yet. Only a store that is to become a vault is created.
+    pub fn keys(&self, access: &Access, existing: Existing) -> Result<Keys> {
+        let Self::Vault(inner) = self else {
+            return Err(Error::invalid(format!("`{self}` is not a vault")));
+        };
+        let holder = access.keys.clone().unwrap_or_else(|| Keyholder::new(Places::default()));
+        let holder = holder.pinned(self.pin(access));
+        let backend = match existing {
+            Existing::Needed => inner.backend_present(access)?,
+            Existing::Optional => inner.backend(access)?,
+        };
+        Ok(self.keys_in(backend, holder, access.wait))
+    }
+
+    /// The keys in a backend, which is the one that this URL names.
+    fn keys_in(&self, backend: Arc<dyn Backend>, holder: Keyholder, wait: Duration) -> Keys {
+        let keys = Keys::of(backend, holder);
+        match self.path() {
+            Some(path) => keys.locked_by(beside(path, ".keys.lock"), wait.max(KEYS_WAIT)),
+            None => keys,
+        }
+    }
+
+    /// What is known about the vault's keys without opening it.
+    pub fn vault_status(&self, access: &Access) -> Result<VaultStatus> {
+        let Self::Vault(inner) = self else {
+            return Err(Error::invalid(format!("`{self}` is not a vault")));
+        };
+        let store = inner.open_present(access)?;
+        vault_status(store.as_ref())?.ok_or_else(|| missing_record(store.as_ref()))
+    }
+
+    /// Opens a store that has to be there: a vault that is gone must not become an empty one.
+    pub(super) fn open_present(&self, access: &Access) -> Result<Arc<dyn Store>> {
+        Ok(Arc::new(Keeper::over(self.backend_present(access)?)))
+    }
+
+    /// Where the rows of a store are that has to be there.
+    pub(super) fn backend_present(&self, access: &Access) -> Result<Arc<dyn Backend>> {
+        match self.path() {
+            Some(path) if !path.exists() => {
+                let missing = Error::not_found(format!("there is no vault at `{}`", path.display()));
+                Err(match self.pinned(access)? {
+                    Some(vault) => missing.because(missing_vault(vault)),
+                    None => missing,
+                })
+            }
+            _ => self.backend(access),
+        }
+    }
+
     /// The vault that was last used at the place of this store; none where none was used, or nobody keeps that.
     pub fn pinned(&self, access: &Access) -> Result<Option<VaultId>> {
         self.pin(access).map_or(Ok(None), |pin| pin.vault())
@@ -75,6 +154,27 @@ impl StoreUrl {
         Err(missing_vault(vault).during(format!("open `{self}` as a plain store")))
     }
 
+    /// Makes sure that what is at hand opens a copy of a vault: secrets change, and those of the copy's time may be gone.
+    #[cfg(feature = "sqlite")]
+    pub(super) fn unlocked(&self, copy: &dyn Store, access: &Access) -> Result<Option<Workspace>> {
+        match (self, &access.keys) {
+            (Self::Vault(_), Some(keys)) => {
+                let unlocked = keys.unlock(copy).map(Some);
+                unlocked.map_err(|error| error.during("open the copy with the keys that are at hand"))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Takes a vault that was restored as it is; nothing else is kept elsewhere.
+    #[cfg(feature = "sqlite")]
+    pub(super) fn take_restored(&self, workspace: Option<Workspace>, access: &Access) -> Result<()> {
+        let (Self::Vault(inner), Some(workspace)) = (self, workspace) else { return Ok(()) };
+        let taken =
+            inner.backend_present(access).and_then(|store| self.take(&workspace, store.as_ref(), access));
+        taken.map_err(|error| error.during("accept the vault that was restored"))
+    }
+
     /// Forgets which vault is used here: it is gone.
     pub(super) fn unpin(&self, access: &Access) -> Result<()> {
         self.pin(access).map_or(Ok(()), |pin| pin.forget())
@@ -87,7 +187,7 @@ impl StoreUrl {
         (is_vault || anchors.exists()).then(|| PinPlace::new(anchors, path))
     }
 
-    pub(super) fn open_vault(
+    fn open_vault(
         &self,
         backend: Arc<dyn Backend>,
         keys: &Keyholder,

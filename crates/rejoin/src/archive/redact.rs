@@ -1,12 +1,16 @@
 //! What the archive takes out of everything before it is stored.
 
 use std::borrow::Cow;
+#[cfg(feature = "redact")]
 use std::sync::{Arc, OnceLock};
 
 use crate::archive::Archive;
+#[cfg(feature = "redact")]
 use crate::error::Result;
 use crate::model::{Block, Conversation, Json, Message};
-use crate::ops::{HashKey, Redaction, Redactor, Tally, redacted};
+#[cfg(feature = "redact")]
+use crate::ops::HashKey;
+use crate::ops::{Redaction, Redactor, Tally, redacted};
 
 /// The field that marks thinking which is still arriving.
 const THINKING_COMPLETE: &str = "isThinkingComplete";
@@ -16,9 +20,11 @@ const THINKING_COMPLETE: &str = "isThinkingComplete";
 pub(super) struct Redacting {
     redaction: Redaction,
     /// The store's key, once it was needed.
+    #[cfg(feature = "redact")]
     key: OnceLock<HashKey>,
 }
 
+#[cfg(feature = "redact")]
 impl Archive {
     /// Sets what is taken out of everything before it is stored: messages, replies that are arriving, titles, labels,
     /// what is remembered, and imports with what they were read from. Without this nothing is.
@@ -62,22 +68,6 @@ impl Archive {
         HashKey::outside(self.store(), keep, random).map(drop)
     }
 
-    /// A message as it would be stored; none when that is what it is.
-    pub fn redacted(&self, message: &Message) -> Option<Message> {
-        let clean = redacted(message, &message.to_body(), &self.redactor()?)?;
-        Some(clean.message.into_owned())
-    }
-
-    /// What is taken out, if that was set.
-    pub(super) fn redaction(&self) -> Option<&Redaction> {
-        self.redacting.as_ref().map(|redacting| &redacting.redaction)
-    }
-
-    pub(crate) fn redactor(&self) -> Option<Redactor<'_>> {
-        let redacting = self.redacting.as_ref()?;
-        Some(self.redactor_with(&redacting.redaction, &redacting.key))
-    }
-
     pub(super) fn redactor_with<'a>(
         &'a self,
         redaction: &'a Redaction,
@@ -88,6 +78,32 @@ impl Archive {
         }
         Redactor::new(redaction, key, self.store.as_ref(), self.nature.as_ref())
             .keeping_key(self.keep_key.as_deref())
+    }
+
+    pub(crate) fn redactor(&self) -> Option<Redactor<'_>> {
+        let redacting = self.redacting.as_ref()?;
+        Some(self.redactor_with(&redacting.redaction, &redacting.key))
+    }
+}
+
+#[cfg(not(feature = "redact"))]
+impl Archive {
+    pub(crate) const fn redactor(&self) -> Option<Redactor<'_>> {
+        None
+    }
+}
+
+impl Archive {
+    /// A message as it would be stored; none when that is what it is.
+    pub fn redacted(&self, message: &Message) -> Option<Message> {
+        let clean = redacted(message, &message.to_body(), &self.redactor()?)?;
+        Some(clean.message.into_owned())
+    }
+
+    /// What is taken out, if that was set.
+    #[cfg(feature = "redact")]
+    pub(super) fn redaction(&self) -> Option<&Redaction> {
+        self.redacting.as_ref().map(|redacting| &redacting.redaction)
     }
 
     /// A short text, such as a title, as it is stored.

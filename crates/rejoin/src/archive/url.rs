@@ -5,16 +5,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::archive::pinned::is_sealed;
 use crate::error::{Error, ErrorKind, Result};
+#[cfg(feature = "sqlite")]
+use crate::store::SqliteStore;
 use crate::store::backend::Backend;
-use crate::store::{
-    Displaced, JsonlOptions, JsonlStore, Keeper, MemoryStore, REPACK_EVERY, SqliteStore, Store, WAIT, beside,
-    place,
-};
+use crate::store::{Displaced, Keeper, MemoryStore, REPACK_EVERY, Store, WAIT, place};
+#[cfg(feature = "jsonl")]
+use crate::store::{JsonlOptions, JsonlStore};
+#[cfg(feature = "vault")]
+use crate::vault::Keyholder;
 use crate::vault::Vault;
-use crate::vault::slots::{
-    Keyholder, Keys, Places, VaultStatus, missing_record, missing_vault, status as vault_status,
-};
 
 /// Where a store is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,14 +31,16 @@ pub enum StoreUrl {
     Vault(Box<StoreUrl>),
 }
 
-/// What it takes to open a store.
+/// What it takes to open a store. Features of the crate add fields, so name those you set and take the rest from the default.
 #[derive(Clone, Debug)]
 pub struct Access {
     /// How long to wait for other processes.
     pub wait: Duration,
     /// What opens a vault.
+    #[cfg(feature = "vault")]
     pub keys: Option<Keyholder>,
     /// The directory in which the anchors and pins of vaults are kept, outside of any store.
+    #[cfg(feature = "vault")]
     pub anchors: Option<PathBuf>,
     /// Plain files are written anew after so many changes of their conversation; 0 means never.
     pub repack_every: u32,
@@ -45,7 +48,14 @@ pub struct Access {
 
 impl Default for Access {
     fn default() -> Self {
-        Self { wait: WAIT, keys: None, anchors: None, repack_every: REPACK_EVERY }
+        Self {
+            wait: WAIT,
+            #[cfg(feature = "vault")]
+            keys: None,
+            #[cfg(feature = "vault")]
+            anchors: None,
+            repack_every: REPACK_EVERY,
+        }
     }
 }
 
@@ -98,25 +108,30 @@ impl StoreUrl {
         let Self::Vault(inner) = self else {
             self.refuse_in_place_of_a_vault(access)?;
             let store = self.open_plain(access)?;
-            return match vault_status(store.as_ref())? {
-                None => Ok((store, None)),
-                Some(_) => Err(Error::new(
+            return if is_sealed(store.as_ref())? {
+                Err(Error::new(
                     ErrorKind::Denied,
                     format!("`{self}` is sealed; it is the vault `vault+{self}`"),
-                )),
+                ))
+            } else {
+                Ok((store, None))
             };
         };
-        let Some(keys) = &access.keys else {
-            return Err(Error::new(
-                ErrorKind::Denied,
-                format!("`{self}` is a vault, and nothing was given to open it"),
-            ));
-        };
-        let backend = inner.backend_present(access)?;
-        let keys = keys.pinned(self.pin(access));
-        let own = self.keys_in(Arc::clone(&backend), keys.clone(), access.wait);
-        self.open_vault(backend, &keys, own, access)
-            .map_err(|error| error.during(format!("open the vault `{self}`")))
+        self.refuse_unbuilt()?;
+        self.open_sealed(inner, access)
+    }
+
+    /// Refuses a store that this build of the crate has not.
+    pub(super) fn refuse_unbuilt(&self) -> Result<()> {
+        match self {
+            Self::Sqlite(_) if cfg!(not(feature = "sqlite")) => {
+                Err(Error::not_built("`sqlite` store", "sqlite"))
+            }
+            Self::Jsonl(_) if cfg!(not(feature = "jsonl")) => Err(Error::not_built("`jsonl` store", "jsonl")),
+            Self::Vault(_) if cfg!(not(feature = "vault")) => Err(Error::not_built("vaults", "vault")),
+            Self::Vault(inner) => inner.refuse_unbuilt(),
+            Self::Sqlite(_) | Self::Jsonl(_) | Self::Memory => Ok(()),
+        }
     }
 
     /// Refuses to open a store again that is gone.
@@ -129,73 +144,29 @@ impl StoreUrl {
         }
     }
 
-    /// The keys of the vault; none are asked for yet. Only a store that is to become a vault is created.
-    pub fn keys(&self, access: &Access, existing: Existing) -> Result<Keys> {
-        let Self::Vault(inner) = self else {
-            return Err(Error::invalid(format!("`{self}` is not a vault")));
-        };
-        let holder = access.keys.clone().unwrap_or_else(|| Keyholder::new(Places::default()));
-        let holder = holder.pinned(self.pin(access));
-        let backend = match existing {
-            Existing::Needed => inner.backend_present(access)?,
-            Existing::Optional => inner.backend(access)?,
-        };
-        Ok(self.keys_in(backend, holder, access.wait))
-    }
-
-    /// The keys in a backend, which is the one that this URL names.
-    fn keys_in(&self, backend: Arc<dyn Backend>, holder: Keyholder, wait: Duration) -> Keys {
-        let keys = Keys::of(backend, holder);
-        match self.path() {
-            Some(path) => keys.locked_by(beside(path, ".keys.lock"), wait.max(KEYS_WAIT)),
-            None => keys,
-        }
-    }
-
-    /// What is known about the vault's keys without opening it.
-    pub fn vault_status(&self, access: &Access) -> Result<VaultStatus> {
-        let Self::Vault(inner) = self else {
-            return Err(Error::invalid(format!("`{self}` is not a vault")));
-        };
-        let store = inner.open_present(access)?;
-        vault_status(store.as_ref())?.ok_or_else(|| missing_record(store.as_ref()))
-    }
-
     pub(super) fn open_plain(&self, access: &Access) -> Result<Arc<dyn Store>> {
         Ok(Arc::new(Keeper::over(self.backend(access)?)))
     }
 
     /// Where the rows of a store that is no vault are.
-    fn backend(&self, access: &Access) -> Result<Arc<dyn Backend>> {
+    #[cfg_attr(
+        not(any(feature = "jsonl", feature = "sqlite")),
+        expect(unused_variables, reason = "a store in memory takes nothing")
+    )]
+    pub(super) fn backend(&self, access: &Access) -> Result<Arc<dyn Backend>> {
+        self.refuse_unbuilt()?;
         Ok(match self {
+            #[cfg(feature = "sqlite")]
             Self::Sqlite(path) => Arc::new(SqliteStore::open_waiting(path, access.wait)?.into_backend()),
+            #[cfg(feature = "jsonl")]
             Self::Jsonl(root) => {
                 let Access { wait, repack_every, .. } = *access;
                 let options = JsonlOptions { wait, repack_every, ..JsonlOptions::default() };
                 Arc::new(JsonlStore::open_with(root, options)?.into_backend())
             }
-            Self::Memory => Arc::new(MemoryStore::new().into_backend()),
             Self::Vault(_) => return Err(Error::invalid(format!("`{self}` is a vault"))),
+            _ => Arc::new(MemoryStore::new().into_backend()),
         })
-    }
-
-    /// Opens a store that has to be there: a vault that is gone must not become an empty one.
-    pub(super) fn open_present(&self, access: &Access) -> Result<Arc<dyn Store>> {
-        Ok(Arc::new(Keeper::over(self.backend_present(access)?)))
-    }
-
-    /// Where the rows of a store are that has to be there.
-    pub(super) fn backend_present(&self, access: &Access) -> Result<Arc<dyn Backend>> {
-        match self.path() {
-            Some(path) if !path.exists() => {
-                let missing = Error::not_found(format!("there is no vault at `{}`", path.display()));
-                Err(match self.pinned(access)? {
-                    Some(vault) => missing.because(missing_vault(vault)),
-                    None => missing,
-                })
-            }
-            _ => self.backend(access),
-        }
     }
 
     /// The same store, sealed.
@@ -224,6 +195,7 @@ impl StoreUrl {
 }
 
 /// Whether a store has to be there already.
+#[cfg(feature = "vault")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Existing {
     /// It is an error when it is missing.
@@ -231,9 +203,6 @@ pub enum Existing {
     /// It is created when it is missing.
     Optional,
 }
-
-/// How long to wait at least for another process that changes keys: a rotation takes seconds.
-const KEYS_WAIT: Duration = Duration::from_secs(30);
 
 impl fmt::Display for StoreUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

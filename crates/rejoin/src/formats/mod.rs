@@ -35,6 +35,7 @@
 //! Not here: Rejoin's ids, digests, what is new and what is known (`ops/import`), and the values of `~` and
 //! of variables in places.
 
+#[cfg_attr(not(feature = "service"), expect(unreachable_pub, reason = "the service makes some of it public"))]
 pub(crate) mod agent_voice;
 mod aider;
 mod branch_paths;
@@ -90,7 +91,7 @@ use std::path::PathBuf;
 
 use crate::error::{Error, Result};
 use crate::formats::fingerprint::Companion;
-pub(crate) use crate::model::INJECTED;
+pub(crate) use crate::model::{INJECTED, SOURCE};
 
 /// Every format, in the order of detection.
 pub const FORMATS: &[&Format] = &[
@@ -113,9 +114,6 @@ pub const FORMATS: &[&Format] = &[
     &opencode::FORMAT,
     &json::FORMAT,
 ];
-
-/// The field of a message's `extra` that records its provenance.
-pub(crate) const SOURCE: &str = "source";
 
 /// The field of a summary that is true when the kept messages are sent after the summary instead of before
 /// it.

@@ -4,7 +4,6 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
-use uuid::Uuid;
 
 use crate::error::{Error, Result};
 use crate::model::Time;
@@ -16,28 +15,34 @@ pub const SHORT_LENGTH: usize = 6;
 
 /// A conversation's id: a UUIDv7, so that ids sort by creation time.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ConversationId(Uuid);
+pub struct ConversationId([u8; 16]);
 
 impl ConversationId {
     /// Makes an id from a creation time and ten random bytes.
     pub fn new(created: Time, random: [u8; 10]) -> Self {
         let millis = u64::try_from(created.as_micros() / 1_000).unwrap_or(0);
-        Self(uuid::Builder::from_unix_timestamp_millis(millis, &random).into_uuid())
+        let mut bytes = [0; 16];
+        bytes[..6].copy_from_slice(&millis.to_be_bytes()[2..]);
+        bytes[6..].copy_from_slice(&random);
+        // The version, 7, and the variant of RFC 9562.
+        bytes[6] = 0x70 | bytes[6] & 0x0f;
+        bytes[8] = 0x80 | bytes[8] & 0x3f;
+        Self(bytes)
     }
 
     /// The sixteen bytes.
     pub const fn as_bytes(&self) -> &[u8; 16] {
-        self.0.as_bytes()
+        &self.0
     }
 
     /// The id with these sixteen bytes.
     pub const fn from_bytes(bytes: [u8; 16]) -> Self {
-        Self(Uuid::from_bytes(bytes))
+        Self(bytes)
     }
 
     /// The six-character form that lists show, taken from the random part.
     pub fn short(&self) -> ShortId {
-        let mut rest = self.0.as_u128() & ((1 << 62) - 1);
+        let mut rest = u128::from_be_bytes(self.0) & ((1 << 62) - 1);
         let mut text = [b'0'; SHORT_LENGTH];
         for place in text.iter_mut().rev() {
             *place = BASE62[(rest % 62) as usize];
@@ -53,16 +58,45 @@ impl FromStr for ConversationId {
 
     fn from_str(text: &str) -> Result<Self> {
         let bare = text.strip_prefix("conv_").unwrap_or(text);
-        Uuid::try_parse(bare)
-            .map(Self)
-            .map_err(|cause| Error::invalid(format!("`{text}` is not a conversation id")).because(cause))
+        let bytes = bytes_of(bare.as_bytes());
+        bytes.map(Self).ok_or_else(|| Error::invalid(format!("`{text}` is not a conversation id")))
     }
 }
 
 impl fmt::Display for ConversationId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&self.0.as_hyphenated(), f)
+        let mut text = [b'-'; 36];
+        let mut places = (0..text.len()).filter(|place| !HYPHENS.contains(place));
+        for byte in self.0 {
+            for digit in [byte >> 4, byte & 0x0f] {
+                let place = places.next().expect("there are two places for each byte");
+                text[place] = b"0123456789abcdef"[usize::from(digit)];
+            }
+        }
+        f.pad(str::from_utf8(&text).expect("digits and hyphens are ASCII"))
     }
+}
+
+/// Where the hyphens of a UUID stand.
+const HYPHENS: [usize; 4] = [8, 13, 18, 23];
+
+/// The bytes of a UUID, with hyphens or without.
+fn bytes_of(text: &[u8]) -> Option<[u8; 16]> {
+    let mut bytes = [0; 16];
+    let mut digits = 0;
+    for (place, letter) in text.iter().enumerate() {
+        if text.len() == 36 && HYPHENS.contains(&place) {
+            if *letter != b'-' {
+                return None;
+            }
+            continue;
+        }
+        let digit = (*letter as char).to_digit(16)?;
+        let byte = bytes.get_mut(digits / 2)?;
+        *byte = *byte << 4 | digit as u8;
+        digits += 1;
+    }
+    (digits == 32).then_some(bytes)
 }
 
 impl fmt::Debug for ConversationId {
@@ -248,6 +282,22 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn conversation_ids_are_what_others_make_and_read(millis in 0u64..1 << 47, random in any::<[u8; 10]>()) {
+            let id = ConversationId::new(Time::from_number(i64::try_from(millis).unwrap()), random);
+            let same = Time::from_number(i64::try_from(millis).unwrap()).as_micros() / 1_000;
+            let others = uuid::Builder::from_unix_timestamp_millis(same.unsigned_abs(), &random).into_uuid();
+            prop_assert_eq!(id.as_bytes(), others.as_bytes());
+            prop_assert_eq!(id.to_string(), others.to_string());
+            prop_assert_eq!(others.simple().to_string().parse::<ConversationId>().unwrap(), id);
+        }
+
+        #[test]
+        fn what_is_read_as_a_conversation_id_is_a_uuid(text in "[0-9a-fA-F-]{30,37}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-g]{12}") {
+            let read = text.parse::<ConversationId>().ok().map(|id| *id.as_bytes());
+            prop_assert_eq!(read, uuid::Uuid::try_parse(&text).ok().map(uuid::Uuid::into_bytes));
+        }
+
         #[test]
         fn message_ids_read_back(random in any::<[u8; 8]>()) {
             let id = MessageId::new(random);

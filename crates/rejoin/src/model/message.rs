@@ -11,6 +11,9 @@ use crate::model::block::Name;
 use crate::model::fast_parse;
 use crate::model::{Block, Digest, Fields, Json, MessageId, Time};
 
+/// The field of a message's `extra` that says what it was read from.
+pub(crate) const SOURCE: &str = "source";
+
 /// Who said it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

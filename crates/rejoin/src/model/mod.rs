@@ -28,6 +28,7 @@ pub use digest::Digest;
 pub use id::{ConversationId, MessageId, SHORT_LENGTH, ShortId, slug};
 pub use json::{Fields, Json};
 pub use language::{each_sentence, is_common_word, word_root};
+pub(crate) use message::SOURCE;
 pub use message::{Message, PrivacyNotes, Redacted, Role, StoredMessage, Usage};
 pub(crate) use preview::{INJECTED, Previews};
 pub use preview::{PREVIEW_LENGTH, preview};

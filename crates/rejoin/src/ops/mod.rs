@@ -3,13 +3,24 @@
 mod attachment;
 mod compact;
 mod contents;
+#[cfg(feature = "vault")]
 mod convert;
 mod diagnose;
+#[cfg(feature = "formats")]
 mod export;
+#[cfg(feature = "formats")]
 mod import;
+mod marker;
 mod prepare;
+#[cfg(feature = "redact")]
 mod redact;
+#[cfg(not(feature = "redact"))]
+#[path = "unredacted.rs"]
+mod redact;
+#[cfg(feature = "redact")]
 mod scrub;
+#[cfg(any(feature = "formats", feature = "redact"))]
+mod sources;
 mod synopsis;
 mod verify;
 mod view;
@@ -24,19 +35,33 @@ pub use compact::{
 };
 pub use contents::Contents;
 pub(crate) use contents::{contents, prove};
+#[cfg(feature = "vault")]
 pub(crate) use convert::{Base, Moment, compare, convert};
 pub use diagnose::{Ailment, Diagnosis, Severity, Viewpoint};
 pub(crate) use diagnose::{diagnose_contents, diagnose_place, unusable};
+#[cfg(feature = "formats")]
 pub use export::{Extent, SHORT_ARGUMENTS, Shortened, html, markdown, shortened};
+#[cfg(feature = "formats")]
 pub(crate) use export::{Naming, add_to_tree, view_tree};
-pub(crate) use import::{Destination, Queue, import, is_used_here, unpack};
+#[cfg(feature = "formats")]
+pub(crate) use import::{Destination, Queue, import, is_used_here};
+#[cfg(feature = "formats")]
 pub use import::{Import, ImportMode, Imported, ImportedAs, ImportedConversation};
 pub use prepare::Limits;
 pub(crate) use prepare::{Preparation, ReadyTurn, check_title, in_line, redacted, stamp};
-pub(crate) use redact::{Cleaning, HashKey, KeepKey, Redactor, Tally};
+#[cfg(not(feature = "redact"))]
+pub(crate) use redact::Redaction;
+pub(crate) use redact::{Cleaning, Redactor, Tally};
+#[cfg(feature = "redact")]
+pub(crate) use redact::{HashKey, KeepKey};
+#[cfg(feature = "redact")]
 pub use redact::{Personal, Redaction};
+#[cfg(feature = "redact")]
 pub use scrub::{Finding, Rechained, ScrubMode, ScrubPlace, Scrubbed};
+#[cfg(feature = "redact")]
 pub(crate) use scrub::{scrub_conversation, scrub_state};
+#[cfg(feature = "formats")]
+pub(crate) use sources::unpack;
 pub use synopsis::{synopsis_of, title_of};
 pub use verify::{Survey, Verdict};
 pub(crate) use verify::{absent, survey, verify_conversation};

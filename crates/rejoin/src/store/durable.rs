@@ -1,12 +1,12 @@
 //! Files that survive a power cut: the one place that writes, syncs and renames files directly.
 
 use std::fs::{DirBuilder, File, Metadata, OpenOptions, Permissions};
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, Read};
 use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, AtFlags, CWD, OFlags, accessat};
-use tempfile::NamedTempFile;
 
 use crate::store::User;
 
@@ -69,20 +69,92 @@ pub(crate) fn create_private(path: &Path) -> io::Result<()> {
 
 /// A file of one's own beside `path`, 0600, to be filled and then published under that name. Until then it is gone
 /// when it is dropped.
-pub(crate) fn draft(path: &Path) -> io::Result<NamedTempFile> {
+pub(crate) fn draft(path: &Path) -> io::Result<Draft> {
     draft_in(directory_of(path), path)
 }
 
 /// The same in another directory of the same file system, where whoever finds it may erase it.
-pub(crate) fn draft_in(directory: &Path, path: &Path) -> io::Result<NamedTempFile> {
-    let mut prefix = path.file_name().unwrap_or_default().to_owned();
-    prefix.push(format!("{DRAFT}{}-", std::process::id()));
-    let draft = tempfile::Builder::new()
-        .prefix(&prefix)
-        .permissions(Permissions::from_mode(0o600))
-        .tempfile_in(directory)?;
-    restore_owner(draft.as_file())?;
-    Ok(draft)
+pub(crate) fn draft_in(directory: &Path, path: &Path) -> io::Result<Draft> {
+    loop {
+        let mut name = path.file_name().unwrap_or_default().to_owned();
+        // A hasher of the standard library begins with a random number.
+        let random = RandomState::new().build_hasher().finish() as u32;
+        name.push(format!("{DRAFT}{}-{random:08x}", std::process::id()));
+        let own = directory.join(name);
+        match OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&own) {
+            Ok(file) => {
+                let draft = Draft { file, path: own, has_name: false };
+                restore_owner(&draft.file)?;
+                return Ok(draft);
+            }
+            Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(cause) => return Err(cause),
+        }
+    }
+}
+
+/// A file that is being filled. Unless it gets its name, it is gone when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Draft {
+    file: File,
+    path: PathBuf,
+    has_name: bool,
+}
+
+impl Draft {
+    /// The file, open to be read and written.
+    pub(crate) const fn as_file(&self) -> &File {
+        &self.file
+    }
+
+    /// Where it is until it has its name.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Takes a name, from whatever file has it.
+    fn persist(mut self, path: &Path) -> io::Result<()> {
+        std::fs::rename(&self.path, path)?;
+        self.has_name = true;
+        Ok(())
+    }
+
+    /// Takes a name, unless there is a file of that name.
+    fn persist_noclobber(mut self, path: &Path) -> io::Result<()> {
+        match rename_new(&self.path, path) {
+            Err(cause) if cause.kind() == io::ErrorKind::Unsupported => {
+                // The file has both names for a moment; the first goes when this is dropped.
+                std::fs::hard_link(&self.path, path)
+            }
+            renamed => {
+                self.has_name = renamed.is_ok();
+                renamed
+            }
+        }
+    }
+}
+
+impl Drop for Draft {
+    fn drop(&mut self) {
+        if !self.has_name {
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// Renames a file unless there is one of the other name, where the system can do that at once.
+#[cfg(target_os = "linux")]
+fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
+    match rustix::fs::renameat_with(CWD, from, CWD, to, rustix::fs::RenameFlags::NOREPLACE) {
+        Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) => Err(io::ErrorKind::Unsupported.into()),
+        renamed => Ok(renamed?),
+    }
+}
+
+/// Renames a file unless there is one of the other name, where the system can do that at once.
+#[cfg(not(target_os = "linux"))]
+fn rename_new(_: &Path, _: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
 }
 
 /// The number of the process that fills a draft, by the draft's name: `rejoin.db.part-812-x3kq9z`.
@@ -101,13 +173,12 @@ pub(crate) enum Existing {
 /// Gives a draft its name once its bytes are safe: sync, rename, sync of the directory.
 ///
 /// When this fails, a file that was to be new is not there: it would stand in the way of the next attempt.
-pub(crate) fn publish(draft: NamedTempFile, path: &Path, existing: Existing) -> io::Result<()> {
+pub(crate) fn publish(draft: Draft, path: &Path, existing: Existing) -> io::Result<()> {
     draft.as_file().sync_all()?;
     match existing {
         Existing::Keep => draft.persist_noclobber(path),
         Existing::Replace => draft.persist(path),
-    }
-    .map_err(|failed| failed.error)?;
+    }?;
     let synced = sync_parent(path);
     if synced.is_err() && existing == Existing::Keep {
         // The first error is the one to tell.
@@ -156,13 +227,13 @@ pub(crate) fn fill_empty(_: &Path, _: u64) -> io::Result<()> {
 }
 
 /// Gives a draft its name, unless there is a file of that name. Neither is durable yet.
-pub(crate) fn name(draft: NamedTempFile, path: &Path) -> io::Result<()> {
-    draft.persist_noclobber(path).map(drop).map_err(|failed| failed.error)
+pub(crate) fn name(draft: Draft, path: &Path) -> io::Result<()> {
+    draft.persist_noclobber(path)
 }
 
 /// Gives a draft its name at once. A power cut may lose it.
-pub(crate) fn publish_unsynced(draft: NamedTempFile, path: &Path) -> io::Result<()> {
-    draft.persist(path).map(drop).map_err(|failed| failed.error)
+pub(crate) fn publish_unsynced(draft: Draft, path: &Path) -> io::Result<()> {
+    draft.persist(path)
 }
 
 /// Whether everything on a file system can be synced at once.

@@ -20,6 +20,7 @@ mod displaced;
 pub(crate) mod durable;
 mod examination;
 pub(crate) mod index;
+#[cfg(feature = "jsonl")]
 mod jsonl;
 pub(crate) mod keeper;
 mod memory;
@@ -27,9 +28,12 @@ mod newest;
 mod notice;
 mod owner;
 pub(crate) mod place;
+mod quarantined;
 mod query;
 mod reserve;
+#[cfg(feature = "vault")]
 pub(crate) mod sealed;
+#[cfg(feature = "sqlite")]
 mod sqlite;
 pub(crate) mod tip;
 mod tree;
@@ -41,18 +45,21 @@ pub(crate) use content_hash::{ContentHash, ContentHasher};
 pub use displaced::Displaced;
 pub(crate) use durable::beside;
 pub(crate) use examination::{Examination, Holders, Opened};
-pub(crate) use jsonl::REPACK_EVERY;
+#[cfg(feature = "jsonl")]
 pub use jsonl::{Jsonl, JsonlOptions, JsonlStore};
 pub use keeper::Keeper;
 pub use memory::{Memory, MemoryStore};
 pub(crate) use newest::newest_stamp;
 pub(crate) use notice::{Notice, NoticeName, Told, notices, put_notice};
 pub use owner::{Foreign, User};
+pub use quarantined::Quarantined;
 pub use query::{
     Changed, Cursor, Found, Hit, ListQuery, Order, Page, Row, SearchOrder, SearchQuery, Selection, Stamp,
     What,
 };
-pub use sealed::{Key, KeyId, Quarantined, Unlock, VaultStore, Workspace};
+#[cfg(feature = "vault")]
+pub use sealed::{Key, KeyId, Unlock, VaultStore, Workspace};
+#[cfg(feature = "sqlite")]
 pub use sqlite::{Sqlite, SqliteStore};
 pub use turn::{
     Anchor, Appended, Capabilities, Change, Children, Entry, Facets, Fault, Named, Note, Opening, Outcome,
@@ -62,8 +69,14 @@ pub use turn::{
 use crate::error::Result;
 use crate::model::{ConversationId, Time};
 
+/// Where a vault stores its wrapped keys, in the backend.
+pub(crate) const KEYS: Space = Space::Wrapper(6);
+
 /// How long a writer waits for another process by default.
 pub(crate) const WAIT: Duration = Duration::from_secs(10);
+
+/// So many changes are collected before a file of a conversation is written anew for them.
+pub(crate) const REPACK_EVERY: u32 = 5;
 
 /// Called with each message that was read, in order; what it borrows is valid during the call only.
 pub type Visit<'a> = dyn FnMut(Seen<'_>) -> Result<()> + 'a;

@@ -1,13 +1,10 @@
 //! What a vault does beside storing: it replaces its keys, and shows records that do not decrypt.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
-use crate::error::{Error, ErrorKind, Result};
-use crate::model::{ConversationId, Time};
-use crate::store::sealed::{QUARANTINE, ReplaceKeys, Sealed};
-use crate::store::{Put, Quarantined, Safety, VaultStore};
-use crate::vault::Keys;
+use crate::error::Result;
+use crate::model::ConversationId;
+use crate::store::Quarantined;
 
 /// A vault, apart from the conversations in it.
 pub trait Vault: Send + Sync {
@@ -35,71 +32,4 @@ pub trait Vault: Send + Sync {
     /// A message that others follow leaves a tombstone, and a header is written again. Where that cannot be done, the record
     /// stays with its copy. A record that was put right meanwhile loses its copy only.
     fn discard(&self, records: &[Quarantined]) -> Result<()>;
-}
-
-impl Vault for VaultStore {
-    fn token_key(&self) -> [u8; 32] {
-        *self.backend().held.workspace().token_key().expose()
-    }
-
-    fn replaces_keys(&self) -> bool {
-        self.backend().keys.is_some()
-    }
-
-    fn replace_keys(&self, patience: Duration) -> Result<Vec<String>> {
-        let vault = self.backend();
-        vault.keys.as_ref().map_or(Ok(Vec::new()), |keys| keys.replace(vault, patience))
-    }
-
-    fn replace_key_of(&self, id: ConversationId, patience: Duration) -> Result<()> {
-        let vault = self.backend();
-        let inner = vault.held.workspace().names().conversation(id);
-        vault.keys.as_ref().map_or(Ok(()), |keys| keys.replace_of(vault, inner, patience))
-    }
-
-    fn quarantined(&self) -> Result<Vec<Quarantined>> {
-        let vault = self.backend();
-        vault.settled(vault.in_quarantine())
-    }
-
-    fn discard(&self, records: &[Quarantined]) -> Result<()> {
-        let vault = self.backend();
-        let copies: BTreeSet<Vec<u8>> = records.iter().map(|record| record.name.clone()).collect();
-        // A copy stays as long as its original does, so the originals go first.
-        let staying = vault.settled(vault.erase_lost(&copies))?;
-        let erased = |name| Put { space: QUARANTINE, owner: None, name, bytes: None };
-        let puts: Vec<Put<'_>> = copies.difference(&staying).map(|name| erased(name.as_slice())).collect();
-        if puts.is_empty() { Ok(()) } else { vault.put(&puts, Safety::Synced) }
-    }
-}
-
-impl VaultStore {
-    /// The same, which can replace its keys: those that are given are of the same backend.
-    #[must_use]
-    pub fn with_keys(self, keys: Keys) -> Self {
-        let mut sealed = self.into_backend();
-        sealed.keys = Some(Box::new(keys));
-        Self::over(sealed)
-    }
-}
-
-impl ReplaceKeys for Keys {
-    fn replace(&self, vault: &Sealed, patience: Duration) -> Result<Vec<String>> {
-        let keys = self.clone().with_patience(patience);
-        // In this order: a key that goes is never wrapped with one of those that stay.
-        let left = vault.settled(keys.seal_unowned_anew(vault))?;
-        let rotated = keys.rotate(Time::now())?;
-        if let Some(slot) = rotated.unreached.first() {
-            return Err(Error::new(
-                ErrorKind::Unavailable,
-                format!("the place of the secret of slot `{slot}` did not answer, so it was not replaced"),
-            ));
-        }
-        let kept = rotated.kept.iter().map(|slot| format!("slot `{slot}` kept its secret"));
-        Ok(kept.chain(left.map(str::to_owned)).collect())
-    }
-
-    fn replace_of(&self, vault: &Sealed, inner: ConversationId, patience: Duration) -> Result<()> {
-        vault.settled(self.clone().with_patience(patience).seal_one_anew(vault, inner))
-    }
 }

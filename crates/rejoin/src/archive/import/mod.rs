@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::formats::{Format, SOURCE, Source};
 use crate::model::{ConversationId, MessageId, StoredConversation, StoredMessage};
 use crate::ops::{Destination, Import, ImportMode, Imported, Queue, import, is_used_here, unpack};
-use crate::store::{Named, Order, Put, Safety, Selection, Space};
+use crate::store::{Named, Space};
 
 impl Archive {
     /// Imports a source. Importing it again adds only what is new; what is there stays as it is.
@@ -115,31 +115,6 @@ impl Archive {
     /// True when an import added a message to a conversation that was here, or read it from a file of another program.
     pub fn was_imported(&self, id: ConversationId, said: &StoredMessage) -> Result<bool> {
         Ok(said.message.extra.field(SOURCE).is_some() || self.source_of(id, said.id)?.is_some())
-    }
-
-    /// Erases the sources of messages that are no longer there. Lines that are no messages may repeat their text, so
-    /// they go too.
-    pub(super) fn forget_sources(&self, id: ConversationId) -> Result<()> {
-        let mut names: Vec<Vec<u8>> = Vec::new();
-        self.store().get(Space::Source, Some(id), Named::ALL, &mut |name, _| {
-            names.push(name.to_vec());
-            Ok(())
-        })?;
-        if names.is_empty() {
-            return Ok(());
-        }
-        let mut left = HashSet::new();
-        let all = Selection::All { order: Order::OldestFirst, offset: 0, limit: u64::MAX };
-        self.store().read(id, all, &mut |seen| {
-            left.insert(seen.id.as_str().as_bytes().to_vec());
-            Ok(())
-        })?;
-        names.retain(|name| !left.contains(name));
-        let erased: Vec<Put<'_>> = names
-            .iter()
-            .map(|name| Put { space: Space::Source, owner: Some(id), name, bytes: None })
-            .collect();
-        if erased.is_empty() { Ok(()) } else { self.store().put(&erased, Safety::Synced) }
     }
 }
 

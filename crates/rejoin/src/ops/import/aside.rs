@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::formats::Aside;
 use crate::ops::import::ImportMode;
 use crate::ops::import::growing::Growing;
-use crate::ops::import::identity::source_hash;
+use crate::ops::sources::source_hash;
 use crate::store::{Named, Space};
 
 impl Growing<'_> {

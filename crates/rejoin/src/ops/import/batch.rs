@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::model::{ConversationId, Digest, Message, MessageId, Previews, Time};
 use crate::ops::attachment::Settled;
 use crate::ops::import::activity::Dating;
-use crate::ops::import::packed::Packer;
+use crate::ops::sources::Packer;
 use crate::store::{Anchor, Entry, Facets, Note, Opening, Put, Safety, Space, Stale, Store, Tip, Turn};
 
 /// So many messages are one append. Their ids are spread over an index, so that each append writes most pages of it:

@@ -15,8 +15,6 @@
 //!
 //! Rejoin's own files have ids of Rejoin in them. They stay what they are; what is no id there gets one as above.
 
-use std::fmt::Write as _;
-
 use sha2::{Digest as _, Sha256};
 
 use crate::formats::Format;
@@ -91,14 +89,6 @@ fn changed_id(format: &str, conversation: &str, message: &str, digest: &Digest) 
     let digest = digest.to_string();
     let parts = [format.as_bytes(), conversation.as_bytes(), message.as_bytes(), digest.as_bytes()];
     short(hash(MESSAGE, &parts))
-}
-
-/// What a message says about the text that it was read from.
-pub(crate) fn source_hash(source: &str) -> String {
-    Sha256::digest(source.as_bytes()).iter().fold("sha256:".to_owned(), |mut text, byte| {
-        write!(text, "{byte:02x}").expect("a string takes every text");
-        text
-    })
 }
 
 fn hash(tag: &[u8], parts: &[&[u8]]) -> [u8; 32] {

@@ -6,10 +6,10 @@ use crate::error::Result;
 use crate::formats::{KEPT_AFTER, SOURCE, SourceKept, SourceMessage, in_progress};
 use crate::model::{Block, Json, Message, Summary};
 use crate::ops::import::growing::Growing;
-use crate::ops::import::identity::source_hash;
 use crate::ops::import::names;
 use crate::ops::prepare::Encoded;
 use crate::ops::redact::Tally;
+use crate::ops::sources::source_hash;
 use crate::ops::view::{Compaction, Kept, KeptPlace};
 
 /// A message that is ready to be stored.

@@ -13,8 +13,8 @@ use crate::formats::{SOURCE, SourceMessage, in_progress};
 use crate::model::{Message, MessageId};
 use crate::ops::import::ImportMode;
 use crate::ops::import::growing::Growing;
-use crate::ops::import::identity::source_hash;
-use crate::ops::redact::continues;
+use crate::ops::marker::continues;
+use crate::ops::sources::source_hash;
 use crate::store::{Children, Note, Order, Outcome, Selection, Target};
 
 const REASON: &str = "it went on at its source";

@@ -8,9 +8,9 @@ use crate::error::Result;
 use crate::formats::{SOURCE, SourceMessage};
 use crate::model::{Digest, Message, MessageId};
 use crate::ops::import::growing::Growing;
-use crate::ops::import::identity::source_hash;
+use crate::ops::marker::is_same;
 use crate::ops::prepare::Encoded;
-use crate::ops::redact::is_same;
+use crate::ops::sources::source_hash;
 use crate::store::{Named, Selection, Space};
 
 /// The longest text of a message that is compared; a line has a limit, too.

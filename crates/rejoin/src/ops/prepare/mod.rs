@@ -16,7 +16,8 @@ pub(crate) use limits::check_title;
 use crate::error::{Error, Result};
 use crate::model::{Digest, Message, Previews, Time};
 use crate::ops::attachment::{Detached, detach, detach_binary, disown, has_attachments, referred};
-use crate::ops::redact::{Redactor, Tally, is_text};
+use crate::ops::marker::is_text;
+use crate::ops::redact::{Redactor, Tally};
 
 /// A message as it is stored, before it has a place in a conversation.
 #[derive(Debug)]

@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use crate::ops::redact::find::{Finder, MARKER, Personal, Rule, within};
+use crate::ops::marker::MARKER;
+use crate::ops::redact::find::{Finder, Personal, Rule, within};
 use crate::ops::redact::string::Said;
 use crate::ops::redact::{Redactor, Tally, seam, text};
 

@@ -7,10 +7,8 @@ use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig, STAN
 use base64::engine::{DecodePaddingMode, Engine as _};
 
 use crate::model::{Block, Conversation, Fields, Json, Media, Message, PrivacyNotes};
+use crate::ops::marker::{CHANGED, MARKER, is_text};
 use crate::ops::redact::{Redactor, Tally, find, json, seam, text};
-
-/// The field of a block of thinking whose words are no longer those that were signed.
-pub(crate) const CHANGED: &str = "redacted";
 
 /// What a reply that was cut off says about how it ended.
 const INTERRUPTED: &str = "interrupted";
@@ -128,13 +126,6 @@ fn unpack(data: &str) -> Option<Vec<u8>> {
         .find_map(|alphabet| GeneralPurpose::new(alphabet, config).decode(letters.as_bytes()).ok())
 }
 
-/// True for a file whose bytes are text.
-pub(crate) fn is_text(media: &Media) -> bool {
-    let kind = media.mime_type.as_str();
-    kind.starts_with("text/")
-        || ["json", "xml", "yaml", "toml", "javascript", "x-sh"].iter().any(|word| kind.contains(word))
-}
-
 /// True for a hash of ours: eight hexadecimal digits.
 ///
 /// Eight decimal digits may be a telephone number as well, so they are a hash only where a marker of `body` has them.
@@ -143,7 +134,7 @@ fn is_hash(token: &str, body: &str) -> bool {
     token.len() == 8
         && token.bytes().all(is_hexadecimal)
         && (token.bytes().any(|byte| byte.is_ascii_lowercase())
-            || body.split(find::MARKER).skip(1).any(|rest| {
+            || body.split(MARKER).skip(1).any(|rest| {
                 rest.split(']').next().is_some_and(|marker| marker.rsplit(':').next() == Some(token))
             }))
 }

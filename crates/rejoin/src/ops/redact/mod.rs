@@ -6,7 +6,6 @@
 //! marker already is not changed again, so redacting twice is redacting once.
 
 mod find;
-mod fits;
 mod json;
 mod key;
 mod message;
@@ -23,15 +22,14 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 pub use find::Personal;
-pub(crate) use fits::{continues, is_same};
 use key::Had;
 pub(crate) use key::{HashKey, KEY_NAME, KeepKey};
-pub(crate) use message::{CHANGED, is_text};
 pub(crate) use stream::Cleaning;
 pub(crate) use tally::Tally;
 
 use crate::clock::Nature;
 use crate::error::Result;
+use crate::ops::marker::MARKER;
 use crate::ops::redact::find::{Finder, Found};
 use crate::ops::redact::own::Pattern;
 use crate::store::Store;
@@ -189,7 +187,7 @@ impl<'a> Redactor<'a> {
     /// The marker that stands for a secret.
     fn mark(&self, rule: find::Rule, secret: &str, tally: &mut Tally) -> String {
         let token = self.hash(rule, secret, tally);
-        format!("{}{rule}:{token}]", find::MARKER)
+        format!("{}{rule}:{token}]", MARKER)
     }
 
     /// The hash of personal data that a caller wants to be known again.

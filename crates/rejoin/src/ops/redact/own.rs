@@ -3,8 +3,8 @@
 use regex::{Regex, RegexBuilder};
 
 use crate::error::{Error, Result};
+use crate::ops::marker::touches_marker;
 use crate::ops::redact::find::{Found, Rule, Weight};
-use crate::ops::redact::fits::touches_marker;
 
 /// A longer pattern is a mistake.
 const PATTERN_BYTES: usize = 1_000;

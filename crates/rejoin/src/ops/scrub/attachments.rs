@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use crate::error::{ErrorKind, Result};
 use crate::model::{Block, ConversationId, Digest, Media, Message};
 use crate::ops::attachment::{Detached, Packing, read, renamed};
-use crate::ops::redact::{Redactor, Tally, is_text};
+use crate::ops::marker::is_text;
+use crate::ops::redact::{Redactor, Tally};
 use crate::store::{Order, Selection, Store};
 
 /// What takes the place of attachments that hold secrets.

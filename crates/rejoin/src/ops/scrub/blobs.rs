@@ -8,9 +8,9 @@ use std::collections::{HashMap, HashSet};
 use crate::error::{Error, Result};
 use crate::model::{ConversationId, Fields, Json, MessageId};
 use crate::ops::attachment::CARDS;
-use crate::ops::import::{Packer, source_hash, unpack};
 use crate::ops::redact::{KEY_NAME, Redactor, Tally};
 use crate::ops::scrub::{Findings, ScrubPlace};
+use crate::ops::sources::{Packer, source_hash, unpack};
 use crate::store::{Named, Put, Space, Store};
 
 /// The beginning of the names of lines that are no messages.

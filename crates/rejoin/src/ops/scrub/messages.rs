@@ -5,8 +5,7 @@ use std::collections::HashMap;
 use serde_json::json;
 
 use crate::error::Result;
-use crate::formats::SOURCE;
-use crate::model::{Digest, Json, Message, MessageId, Role, preview};
+use crate::model::{Digest, Json, Message, MessageId, Role, SOURCE, preview};
 use crate::ops::prepare::redacted;
 use crate::ops::redact::{Redactor, Tally};
 use crate::ops::scrub::attachments::Cleansed;

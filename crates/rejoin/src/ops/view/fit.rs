@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use serde::Deserialize;
 
 use crate::model::{Block, Fields, Json, MessageId, Other, Role, Snapshot, Text, Thinking};
-use crate::ops::redact::CHANGED;
+use crate::ops::marker::CHANGED;
 use crate::ops::view::edit::{Edit, all_blocks, edit_blocks};
 use crate::ops::view::media::{self, Place};
 use crate::ops::view::{

@@ -64,7 +64,8 @@ use crate::store::jsonl::rows::Moment;
 use crate::store::jsonl::writing::Writer;
 use crate::store::owner::{self, User};
 use crate::store::{
-    Capabilities, Changed, Keeper, Named, Progress, Safety, Space, Stamp, Task, WAIT, durable, place,
+    Capabilities, Changed, Keeper, Named, Progress, REPACK_EVERY, Safety, Space, Stamp, Task, WAIT, durable,
+    place,
 };
 
 /// Keeps conversations in files of JSON lines.
@@ -84,9 +85,6 @@ pub struct Jsonl {
     /// Rejoin's own folder, with a lock that tells whoever would erase the store that it is in use.
     _in_use: File,
 }
-
-/// So many changes are collected before a file is written anew for them.
-pub(crate) const REPACK_EVERY: u32 = 5;
 
 /// How a JSONL store is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

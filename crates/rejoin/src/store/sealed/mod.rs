@@ -32,10 +32,10 @@ use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+pub(crate) use crate::store::KEYS;
 pub use keys::key::{Key, KeyId};
 pub use keys::unlock::Unlock;
 pub use keys::workspace::Workspace;
-pub use quarantine::Quarantined;
 
 use crate::error::{Error, Result};
 use crate::model::ConversationId;
@@ -53,9 +53,6 @@ use crate::store::{
     Capabilities, Changed, Found, Hit, Keeper, ListQuery, Page, Progress, Put, Safety, SearchQuery, Space,
     Stamp, Store, Task, backend,
 };
-
-/// Where the vault stores its wrapped keys, in the backend.
-pub(crate) const KEYS: Space = Space::Wrapper(6);
 
 /// Where it stores the segments of its search index.
 pub(crate) const SEGMENTS: Space = Space::Wrapper(7);

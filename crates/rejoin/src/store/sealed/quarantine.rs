@@ -18,29 +18,10 @@ use crate::store::sealed::keys::envelope::{Broken, key_of};
 use crate::store::sealed::keys::held::Held;
 use crate::store::sealed::keys::key::KeyId;
 use crate::store::sealed::{QUARANTINE, Sealed};
-use crate::store::{Keeper, Named, Put, Safety, Space, Told, put_notice};
+use crate::store::{Keeper, Named, Put, Quarantined, Safety, Space, Told, put_notice};
 
 /// How many copies are made while a store is open. Where more is damaged, the whole store has to be copied by hand.
 const MOST: u32 = 1_000;
-
-/// A record that does not decrypt.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Quarantined {
-    /// When that was found.
-    pub at: Time,
-    /// What it is, such as `message` or `header`.
-    pub what: String,
-    /// Why it does not decrypt.
-    pub why: String,
-    /// The conversation it belongs to, where that is known.
-    pub conversation: Option<ConversationId>,
-    /// How long it is, encrypted.
-    pub bytes: u64,
-    /// True when nothing will ever decrypt it: it goes when its days are over.
-    pub is_lost: bool,
-    /// The name of its copy.
-    pub(crate) name: Vec<u8>,
-}
 
 /// A record that does not open.
 pub(crate) struct Record {

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 use rusqlite::backup::{Backup, StepResult};
-use tempfile::NamedTempFile;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::store::durable::{self, Existing};
@@ -52,7 +51,7 @@ pub(super) enum Damage {
 /// A copy that has no name yet, so that half a copy is never taken for a whole one. Until it is published it is gone
 /// when it is dropped.
 pub(super) struct Draft<'t> {
-    file: NamedTempFile,
+    file: durable::Draft,
     _companions: Companions,
     to: &'t Path,
 }

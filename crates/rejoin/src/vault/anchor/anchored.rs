@@ -8,11 +8,10 @@ use std::time::Duration;
 use crate::error::Result;
 use crate::model::{ConversationId, Time};
 use crate::store::backend::Backend;
-use crate::store::sealed::Quarantined;
 use crate::store::{
     Appended, Capabilities, Change, Changed, Fault, Found, Hit, ListQuery, Named, Outcome, Page, Progress,
-    Put, Read, Row, Safety, SearchQuery, Selection, Space, Stamp, Store, Target, Task, Turn, Version, Visit,
-    VisitBlob,
+    Put, Quarantined, Read, Row, Safety, SearchQuery, Selection, Space, Stamp, Store, Target, Task, Turn,
+    Version, Visit, VisitBlob,
 };
 use crate::vault::AnchorPlace;
 use crate::vault::Vault;

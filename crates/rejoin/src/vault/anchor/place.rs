@@ -274,7 +274,7 @@ fn tables(anchor: &Path) -> Vec<PathBuf> {
     entries.map(|entry| entry.path()).filter(is_table).collect()
 }
 
-fn draft(path: &Path, bytes: &[u8]) -> io::Result<tempfile::NamedTempFile> {
+fn draft(path: &Path, bytes: &[u8]) -> io::Result<durable::Draft> {
     let draft = durable::draft(path)?;
     durable::write_at(draft.as_file(), 0, bytes)?;
     Ok(draft)

@@ -27,6 +27,7 @@ use std::ops::Range;
 use memchr::memmem;
 pub use personal::Personal;
 
+use crate::ops::marker::touches_marker;
 use crate::ops::redact::find::assignment::{Leads, Seen};
 use crate::ops::redact::find::context::{Context, Hold};
 use crate::ops::redact::find::letters::WORD;
@@ -36,12 +37,8 @@ use crate::ops::redact::find::table::commands::COMMANDS;
 use crate::ops::redact::find::table::contexts::CONTEXTS;
 use crate::ops::redact::find::table::tokens::TOKENS;
 use crate::ops::redact::find::token::{MayWrap, Shape, Token};
-use crate::ops::redact::fits::touches_marker;
 use crate::ops::redact::reading::has_disguise;
 use crate::ops::redact::seam::MEMBERS;
-
-/// What every marker begins with; nothing in a marker is a secret.
-pub(super) const MARKER: &str = "[redacted:";
 
 /// Which rule found something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -1,6 +1,6 @@
 //! What stands in the place of a secret without being one: examples, references, words that people are shown.
 
-use crate::ops::redact::find::MARKER;
+use crate::ops::marker::MARKER;
 use crate::ops::redact::find::table::words::{
     EXAMPLES, FOREIGN, LABELS, REFERENCES, TELLING, TELLS, WEAK, WORDS,
 };

@@ -6,7 +6,8 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use super::with;
-use crate::ops::redact::{Personal, Redaction, Redactor, Tally, is_same};
+use crate::ops::marker::is_same;
+use crate::ops::redact::{Personal, Redaction, Redactor, Tally};
 
 /// Names, values, and every sign that stands between them or beside them, of one byte and of more.
 #[rustfmt::skip]

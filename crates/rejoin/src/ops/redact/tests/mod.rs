@@ -391,7 +391,7 @@ proptest! {
     fn a_text_is_known_again_by_its_redaction(text in texts()) {
         let clean = with(&Redaction::new(), |redactor| redactor.line(&text, &mut Tally::default()));
 
-        prop_assert!(is_same(&clean.unwrap_or_else(|| text.clone()), &text));
+        prop_assert!(crate::ops::marker::is_same(&clean.unwrap_or_else(|| text.clone()), &text));
     }
 }
 

@@ -1,14 +1,30 @@
-//! Whether a text is what a redacted one was made of, whatever the rules and the key were then.
+//! What stands where a secret was, and whether a text is what a redacted one was made of, whatever the rules and the key were
+//! then. A store may have been redacted that this build could not redact, so this is there without redaction, too.
 
+#[cfg(feature = "redact")]
 use std::ops::Range;
 
-use crate::ops::redact::find::MARKER;
+use crate::model::Media;
+
+/// How a marker begins.
+pub(super) const MARKER: &str = "[redacted:";
+
+/// The field of a block of thinking whose words are no longer those that were signed.
+pub(crate) const CHANGED: &str = "redacted";
 
 /// No marker is longer.
+#[cfg(feature = "redact")]
 const MARKER_BYTES: usize = 100;
 
 /// The letters of a hash in a marker.
 const HASH: usize = 8;
+
+/// True for a file whose bytes are text.
+pub(crate) fn is_text(media: &Media) -> bool {
+    let kind = media.mime_type.as_str();
+    kind.starts_with("text/")
+        || ["json", "xml", "yaml", "toml", "javascript", "x-sh"].iter().any(|word| kind.contains(word))
+}
 
 /// True when a text was this one before it was redacted.
 pub(crate) fn is_same(redacted: &str, text: &str) -> bool {
@@ -66,6 +82,7 @@ fn parts(text: &str) -> Vec<&str> {
 }
 
 /// True when a part of a text has a marker or some of it.
+#[cfg(feature = "redact")]
 pub(super) fn touches_marker(text: &str, part: &Range<usize>) -> bool {
     let floor = text.floor_char_boundary(part.start.saturating_sub(MARKER_BYTES));
     let near = &text[floor..text.floor_char_boundary(part.start + MARKER.len())];
