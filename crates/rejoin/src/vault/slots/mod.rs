@@ -1,4 +1,4 @@
-//! Who can open a vault: slots, each with a key pair, so that a new workspace key can be sealed to all of them without
+//! Slots: the ways to unlock a vault. Each has a key pair, so that a new workspace key can be encrypted to all of them without
 //! asking anybody.
 
 mod agreement;
