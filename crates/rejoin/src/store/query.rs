@@ -204,12 +204,14 @@ pub struct SearchQuery<'a> {
 }
 
 impl SearchQuery<'_> {
-    /// Returns whether a message has every word and the role. [`Self::page_of`] looks at times and the cursor.
+    /// Returns whether a message has every word and the role. [`Self::page_of`] looks at times and the
+    /// cursor.
     pub fn finds(&self, said: &Searchable) -> bool {
         self.role.is_none_or(|role| said.role == role) && self.words.matches(&said.text)
     }
 
-    /// Returns the page of these hits: orders them, and leaves out those before the cursor or the earliest time.
+    /// Returns the page of these hits: orders them, and leaves out those before the cursor or the earliest
+    /// time.
     pub fn page_of(&self, mut hits: Vec<Hit>) -> Page<Hit> {
         hits.retain(|hit| self.since.is_none_or(|since| hit.time >= since));
         hits.sort_by_key(|hit| std::cmp::Reverse(hit.cursor().key()));

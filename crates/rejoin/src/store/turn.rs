@@ -7,7 +7,8 @@ use crate::model::{Branch, Conversation, ConversationId, Digest, Hold, MessageId
 
 /// What a store can do.
 ///
-/// Start from [`Capabilities::NONE`] and set what is true, so that a capability that is added later is not claimed.
+/// Start from [`Capabilities::NONE`] and set what is true, so that a capability that is added later is not
+/// claimed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capabilities {
     /// True when what was acknowledged survives closing, a crash and a power cut.
@@ -35,8 +36,8 @@ impl Capabilities {
         stores_bytes: false,
     };
 
-    /// Marks a conversation that begins in an encrypted store as not exportable: what leaves the store leaves its protection,
-    /// so the user has to allow it.
+    /// Marks a conversation that begins in an encrypted store as not exportable: what leaves the store leaves
+    /// its protection, so the user has to allow it.
     pub(crate) fn restrict(self, conversation: &mut Conversation) {
         if self.is_sealed {
             conversation.privacy.exportable = false;

@@ -32,8 +32,8 @@ pub trait Vault: Send + Sync {
 
     /// Erases copies, and with them the records that nothing will ever decrypt.
     ///
-    /// A message with replies is replaced by a tombstone, and a header is rebuilt. If that fails, record and copy stay. If a
-    /// record decrypts again, only its copy is erased.
+    /// A message with replies is replaced by a tombstone, and a header is rebuilt. If that fails, record and
+    /// copy stay. If a record decrypts again, only its copy is erased.
     fn discard(&self, records: &[Quarantined]) -> Result<()>;
 }
 

@@ -1,5 +1,5 @@
-//! Everything a vault does besides storing rows: unlocking and key rotation, rollback detection, re-encryption, and cleanup of
-//! damaged records.
+//! Everything a vault does besides storing rows: unlocking and key rotation, rollback detection,
+//! re-encryption, and cleanup of damaged records.
 //!
 //! Storing is not here: [`VaultStore`](crate::store::VaultStore) encrypts rows, and does not use this module.
 //!

@@ -11,12 +11,13 @@ use crate::store::{Anchor, Facets, Put, Version, What};
 pub struct Batch<'a> {
     /// What becomes of a conversation.
     pub edit: Edit<'a>,
-    /// Blobs to store or erase in the same commit. Set only with [`Edit::Append`], or alone with [`Edit::None`].
+    /// Blobs to store or erase in the same commit. Set only with [`Edit::Append`], or alone with
+    /// [`Edit::None`].
     pub blobs: Cow<'a, [Put<'a>]>,
     /// The entry of the change log; the backend assigns its stamp. None when nothing visible changes.
     ///
-    /// An append, an amendment and a deletion always have one. [`Edit::None`] and [`Edit::Confirm`] never do, and a removal
-    /// only if messages go.
+    /// An append, an amendment and a deletion always have one. [`Edit::None`] and [`Edit::Confirm`] never do,
+    /// and a removal only if messages go.
     pub change: Option<Entry>,
 }
 
@@ -127,8 +128,9 @@ pub struct Amend<'a> {
     pub version: Version,
     /// What changes.
     pub change: Amendment<'a>,
-    /// If set, the stored last preview after the change. A backend sets it after it applied `change`. Only `sealed` gives one,
-    /// because it encrypts other fields with the preview; a change of the previews then says the same.
+    /// If set, the stored last preview after the change. A backend sets it after it applied `change`. Only
+    /// `sealed` gives one, because it encrypts other fields with the preview; a change of the previews then
+    /// says the same.
     pub tip: Option<&'a [u8]>,
 }
 
@@ -171,7 +173,8 @@ pub struct Removal<'a> {
     pub version: Version,
     /// The messages, in order of sequence. Every child of one of them is one of them. May be empty.
     ///
-    /// An empty removal changes no row. It asks a backend to erase what earlier removals of `named` left in its files.
+    /// An empty removal changes no row. It asks a backend to erase what earlier removals of `named` left in
+    /// its files.
     pub going: Vec<Node>,
     /// The ids that were requested, including missing ones.
     pub named: &'a [MessageId],

@@ -22,7 +22,8 @@ impl ListQuery<'_> {
         }
     }
 
-    /// Returns the page of these rows: filters, orders and counts them. For an index that holds its rows in memory.
+    /// Returns the page of these rows: filters, orders and counts them. For an index that holds its rows in
+    /// memory.
     pub fn page_of(&self, rows: Vec<ConversationRow>) -> Page<ConversationRow> {
         self.page_among(rows.iter())
     }

@@ -1,8 +1,8 @@
 //! The interface of a storage backend: snapshots, atomic commits, change log, optional indexes.
 //!
 //! A backend applies batches that were decided elsewhere. [`Keeper`](crate::store::Keeper) makes a
-//! [`Store`](crate::store::Store) of it: it decides appends, changes and removals, once for all backends. Where a backend
-//! has an index of its own, it also answers lists, lookups or searches.
+//! [`Store`](crate::store::Store) of it: it decides appends, changes and removals, once for all backends.
+//! Where a backend has an index of its own, it also answers lists, lookups or searches.
 
 mod edit;
 mod forward;
@@ -31,24 +31,25 @@ pub trait Backend: Send + Sync {
 
     /// Calls `work` with a consistent snapshot. Later commits to a conversation are not visible.
     ///
-    /// A backend with one file per conversation guarantees this for one conversation at a time. A caller that reads
-    /// several must tolerate one that changed or vanished in between.
+    /// A backend with one file per conversation guarantees this for one conversation at a time. A caller that
+    /// reads several must tolerate one that changed or vanished in between.
     fn snapshot(&self, work: &mut dyn FnMut(&dyn Rows) -> Result<()>) -> Result<()>;
 
     /// Calls `decide` with the newest rows and stores the batch it returns, atomically.
     ///
-    /// No other commit changes what `decide` reads before its batch is stored; the backends here serialize all commits of a
-    /// store. `decide` has no side effects, may be called more than once, and may call the read methods of this backend, which
-    /// must not wait for the commit. If it fails, its error is returned and nothing is stored. With [`Safety::Synced`], the
-    /// batch survives a power cut once this returns. An append of a message id that the conversation already has is a
-    /// [conflict](crate::ErrorKind::Conflict).
+    /// No other commit changes what `decide` reads before its batch is stored; the backends here serialize
+    /// all commits of a store. `decide` has no side effects, may be called more than once, and may call the
+    /// read methods of this backend, which must not wait for the commit. If it fails, its error is returned
+    /// and nothing is stored. With [`Safety::Synced`], the batch survives a power cut once this returns. An
+    /// append of a message id that the conversation already has is a [conflict](crate::ErrorKind::Conflict).
     fn commit<'a>(&self, ask: &Ask<'_>, safety: Safety, decide: &mut Decide<'_, 'a>) -> Result<()>;
 
-    /// Calls `decide` once for each hint, in order, with its index and the newest rows, and stores the batches it returns.
+    /// Calls `decide` once for each hint, in order, with its index and the newest rows, and stores the
+    /// batches it returns.
     ///
-    /// Each batch is stored as by [`Self::commit`] and is visible to the next decision. A backend that can combine them stores
-    /// all of them or, if one fails, none. A backend that cannot combine commits calls `commit` for each ([`one_by_one`]);
-    /// batches before the one that fails stay.
+    /// Each batch is stored as by [`Self::commit`] and is visible to the next decision. A backend that can
+    /// combine them stores all of them or, if one fails, none. A backend that cannot combine commits calls
+    /// `commit` for each ([`one_by_one`]); batches before the one that fails stay.
     fn commit_each<'a>(
         &self,
         asks: &[Ask<'_>],
@@ -61,8 +62,8 @@ pub trait Backend: Send + Sync {
     /// It must not hold a lock that `commit` takes.
     fn erasing(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<()>;
 
-    /// Makes sure that a conversation can be deleted in one commit. If there is no disk space for that, it calls `trim` to
-    /// remove the newest messages, some at a time.
+    /// Makes sure that a conversation can be deleted in one commit. If there is no disk space for that, it
+    /// calls `trim` to remove the newest messages, some at a time.
     ///
     /// `trim` calls [`Self::commit`], so this must not hold a lock that `commit` takes.
     fn make_room(&self, id: ConversationId, trim: &mut Trim<'_>) -> Result<()>;
@@ -70,11 +71,12 @@ pub trait Backend: Send + Sync {
     /// Returns one blob as it is now. The rules of [`Read::get`](crate::store::Read::get) apply.
     fn blob(&self, space: Space, owner: Option<ConversationId>, name: &[u8]) -> Result<Option<Vec<u8>>>;
 
-    /// Returns what was committed after a stamp, oldest first, and waits up to `wait` for a first change. The rules of
-    /// [`Read::changes`](crate::store::Read::changes) apply.
+    /// Returns what was committed after a stamp, oldest first, and waits up to `wait` for a first change. The
+    /// rules of [`Read::changes`](crate::store::Read::changes) apply.
     fn changes(&self, after: Stamp, wait: Duration) -> Result<Vec<Changed>>;
 
-    /// Does background work for about `budget`. The rules of [`Store::maintain`](crate::store::Store::maintain) apply.
+    /// Does background work for about `budget`. The rules of
+    /// [`Store::maintain`](crate::store::Store::maintain) apply.
     fn upkeep(&self, task: Task, budget: Duration) -> Result<Progress>;
 
     /// Returns the index of conversations; none makes the keeper visit every conversation.
@@ -114,8 +116,8 @@ pub struct Ask<'a> {
     pub attempt: &'static str,
     /// The conversation it is about.
     pub conversation: Option<ConversationId>,
-    /// True when the conversation is about to be created. An earlier one that is [lost](Presence::Lost) may then be
-    /// reported as absent, where it takes long to tell the two apart.
+    /// True when the conversation is about to be created. An earlier one that is [lost](Presence::Lost) may
+    /// then be reported as absent, where it takes long to tell the two apart.
     pub is_made: bool,
     /// Messages of that conversation.
     pub messages: &'a [MessageId],
@@ -125,16 +127,18 @@ pub struct Ask<'a> {
 
 /// The rows of one snapshot.
 ///
-/// An unknown conversation, message or sequence yields no rows, not an error. Only the target of [`Which::Path`] must exist.
+/// An unknown conversation, message or sequence yields no rows, not an error. Only the target of
+/// [`Which::Path`] must exist.
 pub trait Rows {
-    /// Returns whether a conversation exists. It takes no longer than [`Self::state`], and may take much less.
+    /// Returns whether a conversation exists. It takes no longer than [`Self::state`], and may take much
+    /// less.
     fn has(&self, id: ConversationId) -> Result<bool>;
 
     /// Returns what decisions need to know of a conversation.
     fn state(&self, id: ConversationId) -> Result<Presence>;
 
-    /// Returns when a conversation with this state was last active. It is a method of its own because the time may be
-    /// encrypted.
+    /// Returns when a conversation with this state was last active. It is a method of its own because the
+    /// time may be encrypted.
     fn active(&self, id: ConversationId, state: &State) -> Result<Time>;
 
     /// Returns a message of a conversation without its body.

@@ -1,9 +1,10 @@
 //! Encoding of word-index segments, shared by `jsonl` and `sealed`. No I/O, no encryption.
 //!
-//! In a vault a segment covers messages of one conversation: [`Ids`] says which and when, [`Words`] which words they have.
-//! In plain files it covers messages of many conversations, and its words are split into [`Pages`], so that a lookup reads
-//! little of it. docs/vault-format.md and docs/format.md define every byte. Malformed bytes are an error: they cause neither
-//! a panic nor a use of memory out of proportion to their length.
+//! In a vault a segment covers messages of one conversation: [`Ids`] says which and when, [`Words`] which
+//! words they have. In plain files it covers messages of many conversations, and its words are split into
+//! [`Pages`], so that a lookup reads little of it. docs/vault-format.md and docs/format.md define every byte.
+//! Malformed bytes are an error: they cause neither a panic nor a use of memory out of proportion to their
+//! length.
 
 mod checksum;
 mod hits;

@@ -1,8 +1,9 @@
 //! The keeper decides appends, changes and removals, once for all backends.
 //!
-//! It reads a snapshot, decides, and hands the backend changes, never whole rows. `append.rs` decides where a turn goes and
-//! whether it starts a branch, `amend.rs` and `remove.rs` what becomes of a conversation, `read.rs` which messages a read
-//! visits. Lists, lookups and searches go to the backend's index if it has one; otherwise `scan.rs` visits everything.
+//! It reads a snapshot, decides, and hands the backend changes, never whole rows. `append.rs` decides where a
+//! turn goes and whether it starts a branch, `amend.rs` and `remove.rs` what becomes of a conversation,
+//! `read.rs` which messages a read visits. Lists, lookups and searches go to the backend's index if it has
+//! one; otherwise `scan.rs` visits everything.
 
 mod activity;
 mod amend;

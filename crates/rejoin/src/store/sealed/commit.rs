@@ -1,5 +1,5 @@
-//! Commits: a decided batch is encrypted within the same commit, with the keys of its snapshot, so that no key can vanish in
-//! between.
+//! Commits: a decided batch is encrypted within the same commit, with the keys of its snapshot, so that no
+//! key can vanish in between.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;

@@ -1,10 +1,10 @@
-//! The backend of a vault. It wraps another backend, which sees hashed names, encrypted bytes, sizes and order, and nothing
-//! else.
+//! The backend of a vault. It wraps another backend, which sees hashed names, encrypted bytes, sizes and
+//! order, and nothing else.
 //!
-//! docs/vault-format.md defines every byte. Each record is encrypted with a key of its conversation and bound to its place, so
-//! that one that was changed, moved or swapped does not decrypt. It is then copied to quarantine and named in the error; the
-//! rest stays readable. As for every backend, the keeper decides. Unlocking a vault and replacing its keys is not here but in
-//! `vault`.
+//! docs/vault-format.md defines every byte. Each record is encrypted with a key of its conversation and bound
+//! to its place, so that one that was changed, moved or swapped does not decrypt. It is then copied to
+//! quarantine and named in the error; the rest stays readable. As for every backend, the keeper decides.
+//! Unlocking a vault and replacing its keys is not here but in `vault`.
 //!
 //! - `keys`: keys, envelopes and hashed names
 //! - `records`: the layout of each kind of record

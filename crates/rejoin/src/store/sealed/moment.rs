@@ -1,7 +1,7 @@
 //! `Rows` of a vault: the inner snapshot, decrypted.
 //!
-//! A visit goes on past records that do not decrypt, and then ends with an error that names each of them, so that nobody
-//! takes a part for the whole.
+//! A visit goes on past records that do not decrypt, and then ends with an error that names each of them, so
+//! that nobody takes a part for the whole.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,7 +1,7 @@
 //! The anchor file: the last known state of a vault, kept outside its store to detect a rollback.
 //!
-//! It may lag behind the store, because it is written after the changes that it covers. It is ahead only of a store whose
-//! change log was shortened by a power cut, until the next write.
+//! It may lag behind the store, because it is written after the changes that it covers. It is ahead only of a
+//! store whose change log was shortened by a power cut, until the next write.
 
 use std::fmt;
 use std::io;

@@ -1,7 +1,7 @@
 //! Deletes the originals of quarantined records once their retention ends.
 //!
-//! Readable records are never deleted: a lost message with replies is replaced by a tombstone, a lost header is rebuilt. If
-//! that fails, original and copy stay.
+//! Readable records are never deleted: a lost message with replies is replaced by a tombstone, a lost header
+//! is rebuilt. If that fails, original and copy stay.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,7 +1,7 @@
 //! Tombstones: what replaces a lost message that has replies.
 //!
-//! The tree keeps its shape and replies stay readable. A tombstone keeps the lost message's id but has its own digest, so
-//! every later digest changes too, in one commit, as in a scrub.
+//! The tree keeps its shape and replies stay readable. A tombstone keeps the lost message's id but has its
+//! own digest, so every later digest changes too, in one commit, as in a scrub.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -49,8 +49,8 @@ struct Plan {
 }
 
 impl Plan {
-    /// Keeps the tombstones that can be written. One names its parent, and everything after it is encrypted again, so all of
-    /// that has to decrypt or to become a tombstone too.
+    /// Keeps the tombstones that can be written. One names its parent, and everything after it is encrypted
+    /// again, so all of that has to decrypt or to become a tombstone too.
     fn choose(&mut self, lost: &BTreeSet<MessageId>) {
         let broken: Vec<MessageId> =
             self.nodes.iter().filter(|(_, node)| node.opened.is_none()).map(|(name, _)| *name).collect();

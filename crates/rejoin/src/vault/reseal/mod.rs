@@ -1,5 +1,5 @@
-//! Re-encryption: gives an owner (a conversation, or everything without one) a new data key and re-encrypts its records while
-//! the vault is in use.
+//! Re-encryption: gives an owner (a conversation, or everything without one) a new data key and re-encrypts
+//! its records while the vault is in use.
 //!
 //! ```text
 //! 1  one write: the new key ahead of the old ones, and the mark "begun"
@@ -7,8 +7,8 @@
 //! 3  one write: the new key alone, and the mark "done"
 //! ```
 //!
-//! New records always use the newest key, so after step 1 nothing is written with an old key. At any time every record
-//! decrypts with a key of its owner. Links, digests and contents do not change.
+//! New records always use the newest key, so after step 1 nothing is written with an old key. At any time
+//! every record decrypts with a key of its owner. Links, digests and contents do not change.
 
 mod blobs;
 mod conversation;
@@ -73,7 +73,8 @@ impl Sealed {
         Ok(if damaged == 0 { Renewed::Done } else { Renewed::Damaged })
     }
 
-    /// Makes passes until one finds nothing to re-encrypt. Returns how many records of the last one do not decrypt.
+    /// Makes passes until one finds nothing to re-encrypt. Returns how many records of the last one do not
+    /// decrypt.
     fn seal_until_nothing_is_left(&self, owner: Option<ConversationId>, keys: &[DataKey]) -> Result<u64> {
         for _ in 0..ATTEMPTS {
             let mut pass = Piece::new(self, owner, &keys[0]);

@@ -1,4 +1,5 @@
-//! Re-encrypts a whole vault: replaces every data key, one owner after the other. An interrupted run can be continued.
+//! Re-encrypts a whole vault: replaces every data key, one owner after the other. An interrupted run can be
+//! continued.
 
 use std::sync::Arc;
 
@@ -25,11 +26,11 @@ pub struct SealedAnew {
 }
 
 impl Keys {
-    /// Re-encrypts every record with a new data key. `report` is called with how many conversations are done, and how many
-    /// there are.
+    /// Re-encrypts every record with a new data key. `report` is called with how many conversations are done,
+    /// and how many there are.
     ///
-    /// The vault stays in use, and its keys may be rotated. If it is interrupted, everything can be read, and the next call
-    /// goes on where this one ended.
+    /// The vault stays in use, and its keys may be rotated. If it is interrupted, everything can be read, and
+    /// the next call goes on where this one ended.
     pub fn seal_anew(&self, report: &mut dyn FnMut(u64, u64)) -> Result<SealedAnew> {
         self.seal_all_anew(report).map_err(|error| error.during("seal everything anew"))
     }
@@ -53,8 +54,8 @@ impl Keys {
         Ok(sealed)
     }
 
-    /// Re-encrypts what belongs to no conversation, such as lines of the prompt. Returns what kept its key: all of it if that
-    /// would take long, or records that do not decrypt.
+    /// Re-encrypts what belongs to no conversation, such as lines of the prompt. Returns what kept its key:
+    /// all of it if that would take long, or records that do not decrypt.
     pub(crate) fn seal_unowned_anew(&self, vault: &Sealed) -> Result<Option<&'static str>> {
         if is_much(self.inner.as_ref())? {
             return Ok(Some("what belongs to no conversation kept its key, because it is much"));

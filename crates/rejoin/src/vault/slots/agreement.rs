@@ -1,4 +1,5 @@
-//! X25519 key pairs of slots. Anyone with the public key can encrypt to a slot; only its private key decrypts.
+//! X25519 key pairs of slots. Anyone with the public key can encrypt to a slot; only its private key
+//! decrypts.
 
 use aws_lc_rs::agreement::{PrivateKey, UnparsedPublicKey, X25519, agree};
 use zeroize::Zeroizing;

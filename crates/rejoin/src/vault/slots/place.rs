@@ -1,4 +1,5 @@
-//! Where the secrets of slots are stored: outside the vault's store, so that a copy of it does not include them.
+//! Where the secrets of slots are stored: outside the vault's store, so that a copy of it does not include
+//! them.
 
 use std::fmt;
 use std::fs::File;
@@ -15,8 +16,9 @@ use crate::vault::slots::{Secret, SlotId, SlotKind, VaultId};
 
 /// Stores the secrets of slots, outside the vault's store.
 pub trait SecretPlace: fmt::Debug + Send + Sync {
-    /// Returns the secret of a slot, if it is stored here. If this cannot be asked, it fails:
-    /// with [`Unsupported`](ErrorKind::Unsupported) if the machine has no such service, so that nobody waits for an answer.
+    /// Returns the secret of a slot, if it is stored here. If this cannot be asked, it fails: with
+    /// [`Unsupported`](ErrorKind::Unsupported) if the machine has no such service, so that nobody waits for
+    /// an answer.
     fn get(&self, vault: VaultId, slot: SlotId) -> Result<Option<Secret>>;
 
     /// Stores the secret of a slot. It survives a crash once this returns.

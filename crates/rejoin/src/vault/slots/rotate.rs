@@ -8,8 +8,8 @@
 //! 5  one write: the record without the retired key
 //! ```
 //!
-//! Before step 2 the old record unlocks everything, from then on the new one. If steps 3 to 5 are interrupted, the next change
-//! of keys completes them.
+//! Before step 2 the old record unlocks everything, from then on the new one. If steps 3 to 5 are
+//! interrupted, the next change of keys completes them.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{ConversationId, Time};

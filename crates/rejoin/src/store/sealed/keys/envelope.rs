@@ -1,12 +1,13 @@
-//! The envelope of an encrypted record: a header naming version, cipher suite and key, then nonce, ciphertext and GCM tag.
+//! The envelope of an encrypted record: a header naming version, cipher suite and key, then nonce, ciphertext
+//! and GCM tag.
 //!
 //! ```text
 //! RJ | version | suite | id of the key, 16 | form, 4 | nonce, 12 | ciphertext | tag, 16
 //! └───────────────── header, 24 ───────────────────┘
 //! ```
 //!
-//! The additional data is the context string (such as `rejoin/vault/message/1\n`), the header and the place (ids of owner and
-//! record), so an envelope moved elsewhere does not decrypt.
+//! The additional data is the context string (such as `rejoin/vault/message/1\n`), the header and the place
+//! (ids of owner and record), so an envelope moved elsewhere does not decrypt.
 
 use std::fmt;
 

@@ -1,7 +1,8 @@
-//! Cache of unlocked keys: the workspace, and the data keys of conversations, unwrapped when they are first needed.
+//! Cache of unlocked keys: the workspace, and the data keys of conversations, unwrapped when they are first
+//! needed.
 //!
-//! Another process may make new keys at any time, so a key that is not cached is read from the store before it is reported
-//! missing.
+//! Another process may make new keys at any time, so a key that is not cached is read from the store before
+//! it is reported missing.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};

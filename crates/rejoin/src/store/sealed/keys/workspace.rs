@@ -16,7 +16,8 @@ const WRAP: &str = "rejoin/vault/wrap/1\n";
 /// How long a wrapped data key is: its id and an envelope.
 const WRAPPED: usize = KeyId::LENGTH + OVERHEAD + KEY_LENGTH;
 
-/// How many data keys a conversation may have: one, one more while it is re-encrypted, and those of records that do not open.
+/// How many data keys a conversation may have: one, one more while it is re-encrypted, and those of records
+/// that do not open.
 pub(crate) const MOST_KEYS: usize = 16;
 
 /// The keys of a vault, unlocked.

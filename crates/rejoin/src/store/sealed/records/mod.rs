@@ -1,4 +1,5 @@
-//! The plaintext layout of each kind of encrypted record: messages, rows of a list, blobs, names, and authenticated numbers.
+//! The plaintext layout of each kind of encrypted record: messages, rows of a list, blobs, names, and
+//! authenticated numbers.
 
 pub(crate) mod blob;
 pub(crate) mod message;

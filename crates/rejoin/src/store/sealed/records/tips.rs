@@ -1,4 +1,5 @@
-//! Cache of trailers: what this handle last encrypted of a conversation, so that the next append need not decrypt it.
+//! Cache of trailers: what this handle last encrypted of a conversation, so that the next append need not
+//! decrypt it.
 
 use std::collections::HashMap;
 use std::sync::Arc;
