@@ -15,9 +15,9 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rejoin::{Archive, Conversation, Message};
+use rejoin::{Archive, AsyncRecorder, Conversation, Message};
 use rejoin_agent::{
-    Api, ErrorKind, Event, Future, History, Listener, Piece, Provider, Recording, Reply, Request, Stop, Talk,
+    Api, ErrorKind, Event, Future, History, Listener, Piece, Provider, Reply, Request, Stop, Talk,
 };
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt};
 use tokio::sync::mpsc;
@@ -135,7 +135,7 @@ fn answer(mut connection: TcpStream) -> std::io::Result<()> {
 async fn turn(url: &str, server: SocketAddr) -> Result<Turn, Failure> {
     let archive = Archive::open(url)?;
     let handle = archive.start(Conversation::new())?;
-    let recording = Recording::start(archive.record(handle, "bench"));
+    let recording = AsyncRecorder::start(archive.record(handle, "bench"));
     let mut talk = Talk::new(Arc::new(Loopback(server)), "m", recording, History::default());
     let (events, mut heard) = mpsc::unbounded_channel();
     let showing = tokio::spawn(async move {

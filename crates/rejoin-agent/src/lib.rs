@@ -9,7 +9,6 @@ mod environment;
 mod error;
 mod mcp;
 mod providers;
-mod recording;
 mod summarise;
 mod talk;
 mod tokens;
@@ -24,7 +23,6 @@ pub use providers::{
     Api, Future, Http, HttpSettings, Key, KeyLookup, KeySource, LimitField, Listener, Offline, ParallelCalls,
     Piece, Preset, Provider, Quirks, Reply, Request, Stop, ThinkingBudget, ToolSpec, context_window, presets,
 };
-pub use recording::{Recording, SavingState, Unsaved};
 pub use summarise::Summariser;
 pub use talk::{Ended, Event, History, NextRequest, Talk};
 pub use tokens::Estimate;

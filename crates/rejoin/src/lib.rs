@@ -18,6 +18,8 @@
 //! [`Archive`] is what programs hold. [`store`] is the small contract for those who write a store of their own.
 
 mod archive;
+#[cfg(feature = "async")]
+mod async_recorder;
 mod clock;
 mod error;
 pub mod formats;
@@ -32,11 +34,13 @@ pub use archive::Snippet as SearchSnippet;
 pub use archive::{
     Access, Archive, AuditAction, AuditEntry, AuditFailure, AuditQuery, BegunAgain, Cause, Converted,
     Deleted, DeletedHere, DeletedMessages, EndReason, Ending, Event, EventKind, Events, Existing, Expiring,
-    Handle, Imports, Leftover, Limits, List, Listed, Named, OpenTurn, PROMPT_HISTORY_LINES, Parent, Project,
-    PurgeFailure, PurgeKeys, PurgeReason, PurgeReport, Recorder, Report, Restored, Retention, RetentionPlan,
-    Saved, Search, SearchHit, Searched, Stage, Stats, StoreUrl, Strain, Subagent, Subagents, Sweep, Swept,
-    Tally,
+    Handle, Imports, Leftover, Limits, List, Listed, Named, OpenTurn, PROMPT_HISTORY_LINES, Parent,
+    PathReader, Project, PurgeFailure, PurgeKeys, PurgeReason, PurgeReport, Recorder, Report, Restored,
+    Retention, RetentionPlan, Saved, Search, SearchHit, Searched, Stage, Stats, StoreUrl, Strain, Subagent,
+    Subagents, Sweep, Swept, Tally,
 };
+#[cfg(feature = "async")]
+pub use async_recorder::{AsyncRecorder, OpenReply, SavingState, SavingWatch, Unsaved};
 pub use clock::{Nature, SystemNature};
 pub use error::{Error, ErrorKind, Result};
 pub use model::{

@@ -11,7 +11,7 @@ mod when;
 use rejoin::compact::{
     COMPACT_THRESHOLD, COMPACT_USER_MESSAGE_MAX_TOKENS, Fact, SUMMARY_PROMPT, Summarised, compacted,
 };
-use rejoin::{Message, MessageId};
+use rejoin::{Message, MessageId, SavingState};
 use tokio::sync::mpsc;
 
 use crate::compact::ask::{Summary, asking};
@@ -19,7 +19,6 @@ use crate::compact::weigh::Initial;
 pub(crate) use crate::compact::when::{Compactor, Moment};
 use crate::error::{Error, ErrorKind, Result};
 use crate::providers::ToolSpec;
-use crate::recording::SavingState;
 use crate::talk::{Event, Talk};
 
 /// The field of a reply's `extra` that names its model.
@@ -180,9 +179,9 @@ impl Talk {
         let is_news = self.history.begin_undoing(summary);
         self.compactor.hold();
         let undone = self
-            .recording
+            .recorder
             .with(move |recorder| recorder.handle().archive().uncompact(recorder.conversation(), summary));
-        match undone.await.and_then(|undone| Ok(undone?)) {
+        match undone.await.flatten() {
             Ok(()) => {
                 self.history.end_undoing();
                 Ok(Some(summary))
@@ -192,7 +191,7 @@ impl Talk {
                 if is_news {
                     self.history.take_back_undoing();
                 }
-                Err(error)
+                Err(error.into())
             }
         }
     }
@@ -203,13 +202,13 @@ impl Talk {
         let was_pinned = self.history.is_pinned(message);
         self.history.pin(message);
         let pinned = self
-            .recording
+            .recorder
             .with(move |recorder| recorder.handle().archive().pin(recorder.conversation(), message));
-        let pinned = pinned.await.and_then(|pinned| Ok(pinned?));
+        let pinned = pinned.await.flatten();
         if pinned.is_err() && !was_pinned {
             self.history.unpin(message);
         }
-        pinned
+        Ok(pinned?)
     }
 
     /// Takes the pin away.
@@ -217,13 +216,13 @@ impl Talk {
         let was_pinned = self.history.is_pinned(message);
         self.history.unpin(message);
         let unpinned = self
-            .recording
+            .recorder
             .with(move |recorder| recorder.handle().archive().unpin(recorder.conversation(), message));
-        let unpinned = unpinned.await.and_then(|unpinned| Ok(unpinned?));
+        let unpinned = unpinned.await.flatten();
         if unpinned.is_err() && was_pinned {
             self.history.pin(message);
         }
-        unpinned
+        Ok(unpinned?)
     }
 
     fn compact_settings(&self) -> CompactSettings {
@@ -237,10 +236,10 @@ impl Talk {
 
     /// Finds out the ids of messages that had to wait to be stored.
     async fn learn_ids(&mut self) -> Result<()> {
-        if !self.history.has_unnamed() || *self.recording.state().borrow() != SavingState::Saved {
+        if !self.history.has_unnamed() || self.recorder.state() != SavingState::Saved {
             return Ok(());
         }
-        let path = self.recording.with(|recorder| match recorder.waiting() {
+        let path = self.recorder.with(|recorder| match recorder.waiting() {
             0 => recorder.handle().path(),
             _ => Ok(Vec::new()),
         });

@@ -106,8 +106,8 @@ impl Talk {
     /// Each message as it is stored, where that is other than it was said: what is cut out of it must not bring back half
     /// of what is not kept.
     async fn stored_history(&self) -> Result<Vec<Option<Message>>, Failure> {
-        let archive = self.recording.with(|recorder| recorder.handle().archive().clone());
-        let archive = archive.await.map_err(Failure::Store)?;
+        let archive = self.recorder.with(|recorder| recorder.handle().archive().clone());
+        let archive = archive.await.map_err(|error| Failure::Store(error.into()))?;
         Ok(self.history.messages().map(|message| archive.redacted(message)).collect())
     }
 

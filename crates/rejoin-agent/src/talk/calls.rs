@@ -54,8 +54,8 @@ impl Talk {
 
     fn prepare(&self, call: &ToolCall) -> Result<Prepared, Output> {
         if call.name == recall::NAME && self.can_recall() {
-            let handle = self.recording.later(|recorder| recorder.handle().clone());
-            return recall::prepare(&call.input, handle).map_err(|error| Output::error(&error));
+            let handle = self.recorder.with(|recorder| recorder.handle().clone());
+            return recall::prepare(&call.input, Box::pin(handle)).map_err(|error| Output::error(&error));
         }
         let Some(tool) = self.toolbox.named(&call.name) else {
             let names = self.toolbox.names().join(", ");
@@ -122,7 +122,7 @@ impl Talk {
             Ok(text) => text,
             Err(error) => return tracing::warn!(%error, "a rule could not be remembered"),
         };
-        let stored = self.recording.with(move |recorder| {
+        let stored = self.recorder.with(move |recorder| {
             let archive = recorder.handle().archive();
             archive.remember_for(recorder.conversation(), Rules::NAME, Some(&text))
         });

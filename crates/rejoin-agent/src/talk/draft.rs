@@ -1,21 +1,20 @@
 //! The reply that is being received, as the talk sees it: pieces go in, and a complete turn comes out if it is cut off.
 
-use rejoin::{Fields, Json, Message, interrupted};
+use rejoin::{Fields, Json, Message, OpenReply, interrupted};
 
 use crate::providers::{Piece, Provider};
-use crate::recording::{Slot, Urgency};
 
 /// The reply that is being received. What is put in here is saved as the open turn.
 #[derive(Debug)]
 pub(super) struct Draft {
-    slot: Slot,
+    reply: OpenReply,
     /// Results of the tools that the reply asked for.
     pub(super) results: Results,
 }
 
 impl Draft {
-    pub(super) fn new(slot: Slot) -> Self {
-        Self { results: Results(slot.clone()), slot }
+    pub(super) fn new(reply: OpenReply) -> Self {
+        Self { results: Results(reply.clone()), reply }
     }
 
     /// Begins a reply of a provider's model.
@@ -26,37 +25,43 @@ impl Draft {
         {
             origin.set(name, Json::of(&value).expect("a string is JSON"));
         }
-        self.slot.begin(origin);
+        self.reply.begin(origin);
     }
 
     pub(super) fn add(&self, piece: &Piece) {
-        self.slot.change(Urgency::Soon, |arriving| arriving.add(piece));
+        match piece {
+            Piece::Text(text) => self.reply.push_text(text),
+            Piece::Thinking(text) => self.reply.push_thinking(text),
+            Piece::Call { .. } => {}
+            Piece::Finished(block) => self.reply.push_block(block.clone()),
+            Piece::Again { .. } => self.reply.restart(),
+        }
     }
 
     /// The reply is complete, and its tools are about to run.
     pub(super) fn complete(&self, reply: &Message) {
-        self.slot.change(Urgency::Now, |arriving| arriving.complete(reply.clone()));
+        self.reply.complete(reply.clone());
     }
 
     /// Empties the draft: the reply is a turn of its own, or void.
     pub(super) fn clear(&self) {
-        drop(self.slot.take());
+        drop(self.reply.take());
     }
 
     /// Empties the draft and returns what is kept of the reply: nothing, or a complete turn.
     pub(super) fn take_interrupted(&self) -> Vec<Message> {
-        let (reply, results) = self.slot.take();
+        let (reply, results) = self.reply.take();
         interrupted(reply, results)
     }
 }
 
 /// Results of tools, in the open turn as soon as they are there.
 #[derive(Debug)]
-pub(super) struct Results(Slot);
+pub(super) struct Results(OpenReply);
 
 impl Results {
     /// Takes over all results so far.
     pub(super) fn clone_from(&mut self, results: &[Message]) {
-        self.0.change(Urgency::Soon, |arriving| arriving.set_results(results.to_vec()));
+        self.0.set_results(results.to_vec());
     }
 }

@@ -12,13 +12,12 @@ mod next;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rejoin::{BegunAgain, Json, Message, Receipt, Usage, interrupted};
+use rejoin::{AsyncRecorder, BegunAgain, Json, Message, Receipt, Unsaved, Usage, interrupted};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::compact::{Compacted, Compactor, Moment};
 use crate::error::{ErrorKind, Result};
 use crate::providers::{Piece, Provider, Reply, Stop, ToolSpec};
-use crate::recording::{Recording, Unsaved};
 use crate::summarise::Summariser;
 use crate::talk::calls::calls_of;
 use crate::talk::draft::Draft;
@@ -36,7 +35,7 @@ pub struct Talk {
     toolbox: Toolbox,
     summariser: Option<Summariser>,
     pub(crate) compactor: Compactor,
-    pub(crate) recording: Recording,
+    pub(crate) recorder: AsyncRecorder,
     pub(crate) history: History,
     draft: Draft,
 }
@@ -108,11 +107,11 @@ impl Ended {
 }
 
 impl Talk {
-    /// A talk that goes on from `history`, which is what the recording's conversation holds.
+    /// A talk that goes on from `history`, which is what the recorder's conversation holds.
     pub fn new(
         provider: Arc<dyn Provider>,
         model: impl Into<String>,
-        recording: Recording,
+        recorder: AsyncRecorder,
         history: History,
     ) -> Self {
         Self {
@@ -122,8 +121,8 @@ impl Talk {
             toolbox: Toolbox::default(),
             summariser: None,
             compactor: Compactor::default(),
-            draft: Draft::new(recording.slot()),
-            recording,
+            draft: Draft::new(recorder.open_reply()),
+            recorder,
             history,
         }
     }
@@ -195,8 +194,8 @@ impl Talk {
     }
 
     /// What records the talk.
-    pub const fn recording(&self) -> &Recording {
-        &self.recording
+    pub const fn recorder(&self) -> &AsyncRecorder {
+        &self.recorder
     }
 
     /// Says something and returns when the reply, with every tool it asked for, is complete.
@@ -268,7 +267,7 @@ impl Talk {
     ///
     /// What had arrived of a reply that was dropped stays an open turn, to be kept or discarded later.
     pub async fn close(self) -> std::result::Result<(), Unsaved> {
-        self.recording.close().await
+        self.recorder.close().await
     }
 
     pub(crate) async fn keep(
@@ -278,11 +277,11 @@ impl Talk {
     ) -> Result<()> {
         // The history comes first: when this future is dropped, the recorder saves the messages all the same.
         let added = self.history.extend(&messages);
-        let appended = self.recording.append(messages).await;
-        for strain in self.recording.take_strains() {
+        let appended = self.recorder.append(messages).await;
+        for strain in self.recorder.take_strains() {
             let _ = events.send(Event::Warning(strain.to_string()));
         }
-        for begun_again in self.recording.take_begun_again() {
+        for begun_again in self.recorder.take_begun_again() {
             if let Some(summariser) = &self.summariser {
                 summariser.describe_instead(begun_again.conversation);
             }
@@ -296,7 +295,7 @@ impl Talk {
             Ok(None) => {}
             Err(error) => {
                 self.history.take_back(added);
-                return Err(error);
+                return Err(error.into());
             }
         }
         Ok(())

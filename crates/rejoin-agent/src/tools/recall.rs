@@ -67,7 +67,7 @@ pub(crate) fn spec() -> ToolSpec {
 }
 
 /// Checks an input and prepares the look. The handle says which conversation and which branch.
-pub(crate) fn prepare(input: &Json, handle: Future<'static, Result<Handle>>) -> Result<Prepared> {
+pub(crate) fn prepare(input: &Json, handle: Future<'static, rejoin::Result<Handle>>) -> Result<Prepared> {
     let wanted = wanted(input::read(input)?)?;
     let summary = match &wanted {
         Wanted::Message { id, .. } => format!("Recall message `{id}`"),

@@ -2,10 +2,10 @@
 
 use std::sync::{Arc, Mutex};
 
-use rejoin::{Archive, Block, Conversation, ConversationId, Message, Role, ToolCall};
+use rejoin::{Archive, AsyncRecorder, Block, Conversation, ConversationId, Message, Role, ToolCall};
 use rejoin_agent::{
-    Api, Decision, Event, Future, History, Listener, Output, Piece, Plan, Prepared, Provider, Recording,
-    Reply, Request, Result, Stop, Subject, Talk, Tool, ToolSpec, Toolbox,
+    Api, Decision, Event, Future, History, Listener, Output, Piece, Plan, Prepared, Provider, Reply, Request,
+    Result, Stop, Subject, Talk, Tool, ToolSpec, Toolbox,
 };
 use serde_json::Value;
 use tempfile::TempDir;
@@ -117,7 +117,7 @@ impl Stage {
     pub(crate) fn talk(&self, provider: Arc<Scripted>, toolbox: Toolbox) -> Talk {
         let archive = Archive::open(&self.url).unwrap();
         let handle = archive.resume(self.conversation).unwrap();
-        Talk::new(provider, "none", Recording::start(archive.record(handle, "1@1")), History::default())
+        Talk::new(provider, "none", AsyncRecorder::start(archive.record(handle, "1@1")), History::default())
             .with_tools(toolbox)
     }
 

@@ -4,10 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rejoin::store::SqliteStore;
-use rejoin::{Archive, Conversation, Message};
-use rejoin_agent::{
-    CompactSettings, Error, ErrorKind, Fullness, History, OnFailure, Recording, Talk, Toolbox,
-};
+use rejoin::{Archive, AsyncRecorder, Conversation, Message};
+use rejoin_agent::{CompactSettings, Error, ErrorKind, Fullness, History, OnFailure, Talk, Toolbox};
 use rusqlite::Connection;
 use tokio::sync::mpsc;
 
@@ -389,7 +387,7 @@ async fn a_store_that_fails_loses_nothing_of_a_compaction() {
     let archive = Archive::with_store(Arc::new(store));
     let handle = archive.start(Conversation::new()).unwrap();
     let id = handle.id();
-    let recording = Recording::start(archive.record(handle, "1@1"));
+    let recording = AsyncRecorder::start(archive.record(handle, "1@1"));
     let mut talk = Talk::new(scribe.clone(), "m", recording, History::default());
     let (events, _heard) = mpsc::unbounded_channel();
     talk.turn(Message::user("saved"), &events).await.unwrap();

@@ -6,8 +6,8 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use rejoin::store::SqliteStore;
 use rejoin::view::Compaction;
-use rejoin::{Archive, Block, ErrorKind, Message, MessageId, Role};
-use rejoin_agent::{CompactSettings, History, Recording, Talk};
+use rejoin::{Archive, AsyncRecorder, Block, ErrorKind, Message, MessageId, Role};
+use rejoin_agent::{CompactSettings, History, Talk};
 use rusqlite::Connection;
 
 use crate::scribe::{Desk, Scribe, exchange, exchanges, line, summary_line, view_of, writes};
@@ -16,7 +16,7 @@ use crate::script::call;
 /// Keeps the recorder's thread busy until what this returns is dropped.
 fn busy(talk: &Talk) -> mpsc::Sender<()> {
     let (hold, held) = mpsc::channel::<()>();
-    let work = talk.recording().with(move |_| held.recv().is_err()).now_or_never();
+    let work = talk.recorder().with(move |_| held.recv().is_err()).now_or_never();
     assert!(work.is_none());
     hold
 }
@@ -24,7 +24,7 @@ fn busy(talk: &Talk) -> mpsc::Sender<()> {
 /// Lets the recorder's thread do all that it was told.
 async fn settle(talk: &Talk, hold: mpsc::Sender<()>) {
     drop(hold);
-    talk.recording().with(|_| ()).await.unwrap();
+    talk.recorder().with(|_| ()).await.unwrap();
 }
 
 /// A talk that was compacted twice, and its summaries.
@@ -127,7 +127,7 @@ async fn a_store_that_fails_leaves_pins_and_summaries_as_they_were() {
     let archive = Archive::with_store(Arc::new(store));
     let handle = archive.resume(desk.id).unwrap();
     let history = History::load(&handle).unwrap();
-    let recording = Recording::start(archive.record(handle, "2@2"));
+    let recording = AsyncRecorder::start(archive.record(handle, "2@2"));
     let mut talk = Talk::new(desk.scribe.clone(), "m", recording, history.clone());
     let holder = Connection::open(desk.place.database()).unwrap();
     holder.execute_batch("BEGIN IMMEDIATE").unwrap();

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use rejoin::{Archive, Conversation};
-use rejoin_agent::{CompactSettings, ErrorKind, Event, History, Http, HttpSettings, Recording, Talk};
+use rejoin::{Archive, AsyncRecorder, Conversation};
+use rejoin_agent::{CompactSettings, ErrorKind, Event, History, Http, HttpSettings, Talk};
 use tempfile::TempDir;
 use tokio::sync::mpsc;
 
@@ -48,7 +48,7 @@ impl Line {
         exchanges(2).into_iter().for_each(|message| drop(handle.append(message).unwrap()));
         let history = History::load(&handle).unwrap();
         let provider = Arc::new(Http::anthropic(settings).unwrap());
-        let recording = Recording::start(archive.record(handle, "1@1"));
+        let recording = AsyncRecorder::start(archive.record(handle, "1@1"));
         let talk =
             Talk::new(provider, "claude-1", recording, history).with_compaction(CompactSettings::default());
         let (events, heard) = mpsc::unbounded_channel();

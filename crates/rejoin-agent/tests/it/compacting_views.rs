@@ -11,7 +11,7 @@ use crate::scribe::{Desk, Scribe, exchanges, line, prompt_line, snapshot, summar
 
 /// Goes on in a new branch that starts at a message.
 async fn fork(talk: &mut Talk, at: MessageId) {
-    let history = talk.recording().with(move |recorder| {
+    let history = talk.recorder().with(move |recorder| {
         recorder.fork(at, "another way")?;
         History::load(recorder.handle())
     });
@@ -21,7 +21,7 @@ async fn fork(talk: &mut Talk, at: MessageId) {
 
 /// Goes back to a message.
 async fn rewind(talk: &mut Talk, to: MessageId) {
-    let history = talk.recording().with(move |recorder| {
+    let history = talk.recorder().with(move |recorder| {
         recorder.rewind(to)?;
         History::load(recorder.handle())
     });
@@ -31,7 +31,7 @@ async fn rewind(talk: &mut Talk, to: MessageId) {
 
 /// The newest message.
 async fn head(talk: &Talk) -> MessageId {
-    talk.recording().with(|recorder| recorder.handle().head()).await.unwrap().unwrap()
+    talk.recorder().with(|recorder| recorder.handle().head()).await.unwrap().unwrap()
 }
 
 #[tokio::test]

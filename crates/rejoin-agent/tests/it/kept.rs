@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use rejoin::{Archive, Conversation, ConversationId, Json, Message};
+use rejoin::{Archive, AsyncRecorder, Conversation, ConversationId, Json, Message};
 use rejoin_agent::{
-    Ended, History, Output, Plan, Prepared, Provider, Recording, Result, Subject, Talk, Tool, ToolSpec,
-    Toolbox,
+    Ended, History, Output, Plan, Prepared, Provider, Result, Subject, Talk, Tool, ToolSpec, Toolbox,
 };
 use tempfile::TempDir;
 use tokio::sync::mpsc;
@@ -33,7 +32,7 @@ impl Kept {
         let id = handle.id();
         self.conversation = Some(id);
         let history = History::load(&handle).unwrap();
-        let recording = Recording::start(archive.record(handle, "1@1"));
+        let recording = AsyncRecorder::start(archive.record(handle, "1@1"));
         let mut talk = Talk::new(Arc::new(provider), "model-1", recording, history)
             .with_system("be kind")
             .with_tools(Toolbox::default().with(Arc::new(Read::default())));

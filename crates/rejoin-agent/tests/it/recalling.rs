@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use rejoin::view::Compaction;
-use rejoin::{Block, Conversation, Json, Message, MessageId, Role};
-use rejoin_agent::{CompactSettings, Event, History, Recording, Rules, Stop, Talk, Toolbox};
+use rejoin::{AsyncRecorder, Block, Conversation, Json, Message, MessageId, Role};
+use rejoin_agent::{CompactSettings, Event, History, Rules, Stop, Talk, Toolbox};
 use tokio::sync::mpsc;
 
 use crate::kept::Read;
@@ -49,7 +49,7 @@ impl Compacted {
         let ids = messages.into_iter().map(append).collect();
         handle.append(Compaction::default().to_message("we spoke of a bicycle").unwrap()).unwrap();
         let history = History::load(&handle).unwrap();
-        let recording = Recording::start(archive.record(handle, "1@1"));
+        let recording = AsyncRecorder::start(archive.record(handle, "1@1"));
         let talk = Talk::new(Script::new(Vec::new()), "m", recording, history);
         Self { place, talk, ids }
     }
@@ -203,7 +203,7 @@ async fn what_other_tools_said_under_the_same_id_is_found_before_and_after_a_rec
     let first = talk.recall(r#"{"text":"xylophone"}"#).await;
     let call = talk.recall(r#"{"text":"band.txt"}"#).await;
     let later = used("a zeppelin").to_vec();
-    talk.talk.recording().with(move |recorder| recorder.append(later)).await.unwrap().unwrap();
+    talk.talk.recorder().with(move |recorder| recorder.append(later)).await.unwrap().unwrap();
     let second = talk.recall(r#"{"text":"xylophone"}"#).await;
     let later = talk.recall(r#"{"text":"zeppelin"}"#).await;
 
@@ -219,7 +219,7 @@ async fn another_conversation_and_another_branch_are_out_of_reach() {
     let archive = talk.place.archive();
     let mut other = archive.start(Conversation::new()).unwrap();
     let foreign = other.append(said("a secret elsewhere")).unwrap().messages[0];
-    let conversation = talk.talk.recording().with(|recorder| recorder.conversation()).await.unwrap();
+    let conversation = talk.talk.recorder().with(|recorder| recorder.conversation()).await.unwrap();
     let mut branch = archive.resume(conversation).unwrap().fork(talk.ids[0], "beside").unwrap();
     let beside = branch.append(said("a secret beside")).unwrap().messages[0];
 

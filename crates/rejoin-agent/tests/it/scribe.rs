@@ -4,10 +4,12 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
 use rejoin::compact::SUMMARY_PROMPT;
-use rejoin::{Block, Conversation, ConversationId, Json, Message, MessageId, Role, Snapshot, Usage};
+use rejoin::{
+    AsyncRecorder, Block, Conversation, ConversationId, Json, Message, MessageId, Role, Snapshot, Usage,
+};
 use rejoin_agent::{
-    Api, CompactSettings, Compacted, Error, ErrorKind, Event, Future, History, Listener, Provider, Recording,
-    Reply, Request, Result, Stop, Talk,
+    Api, CompactSettings, Compacted, Error, ErrorKind, Event, Future, History, Listener, Provider, Reply,
+    Request, Result, Stop, Talk,
 };
 use tokio::sync::{Notify, mpsc};
 
@@ -159,7 +161,7 @@ impl Desk {
         let (events, heard) = mpsc::unbounded_channel();
         let history = History::load(&handle).unwrap();
         let id = handle.id();
-        let recording = Recording::start(archive.record(handle, "1@1"));
+        let recording = AsyncRecorder::start(archive.record(handle, "1@1"));
         let talk = Talk::new(scribe.clone(), "m", recording, history)
             .with_system("be brief")
             .with_compaction(settings);
@@ -179,7 +181,7 @@ impl Desk {
         let archive = place.archive();
         let handle = archive.resume(id).unwrap();
         let history = History::load(&handle).unwrap();
-        let recording = Recording::start(archive.record(handle, "2@2"));
+        let recording = AsyncRecorder::start(archive.record(handle, "2@2"));
         let talk = Talk::new(scribe.clone(), "m", recording, history)
             .with_system("be brief")
             .with_compaction(settings);

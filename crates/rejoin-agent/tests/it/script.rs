@@ -5,10 +5,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use rejoin::{Archive, Block, Conversation, ConversationId, Json, Message, OpenTurn, Role, ToolCall};
+use rejoin::{
+    Archive, AsyncRecorder, Block, Conversation, ConversationId, Json, Message, OpenTurn, Role, ToolCall,
+};
 use rejoin_agent::{
-    Api, Error, ErrorKind, Event, Future, History, Listener, Piece, Provider, Recording, Reply, Request,
-    Result, Stop, Talk,
+    Api, Error, ErrorKind, Event, Future, History, Listener, Piece, Provider, Reply, Request, Result, Stop,
+    Talk,
 };
 use tempfile::TempDir;
 use tokio::sync::{Notify, mpsc};
@@ -133,7 +135,7 @@ impl Place {
         let archive = self.archive();
         let handle = archive.start(Conversation::new()).unwrap();
         let id = handle.id();
-        Conversing::new(Recording::start(archive.record(handle, "1@1")), script, id)
+        Conversing::new(AsyncRecorder::start(archive.record(handle, "1@1")), script, id)
     }
 
     /// What the conversation holds: roles and texts.
@@ -165,7 +167,7 @@ pub(crate) struct Conversing {
 }
 
 impl Conversing {
-    pub(crate) fn new(recording: Recording, script: &Arc<Script>, id: ConversationId) -> Self {
+    pub(crate) fn new(recording: AsyncRecorder, script: &Arc<Script>, id: ConversationId) -> Self {
         let (events, heard) = mpsc::unbounded_channel();
         let talk = Talk::new(script.clone(), "m", recording, History::default());
         Self { talk, id, events, heard }

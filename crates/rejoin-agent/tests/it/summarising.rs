@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use rejoin::{Archive, Conversation, ConversationId, Message, Synopsis};
+use rejoin::{Archive, AsyncRecorder, Conversation, ConversationId, Message, Synopsis};
 use rejoin_agent::{
-    Api, Error, ErrorKind, Future, History, Listener, Offline, Provider, Recording, Reply, Request, Result,
-    Stop, Summariser, Talk,
+    Api, Error, ErrorKind, Future, History, Listener, Offline, Provider, Reply, Request, Result, Stop,
+    Summariser, Talk,
 };
 use tokio::sync::{Notify, mpsc};
 
@@ -75,7 +75,7 @@ fn talk(provider: Arc<dyn Provider>, conversation: Conversation) -> (Talk, Archi
     let archive = Archive::open("memory:").unwrap();
     let handle = archive.start(conversation).unwrap();
     let id = handle.id();
-    let recording = Recording::start(archive.record(handle, "1@1"));
+    let recording = AsyncRecorder::start(archive.record(handle, "1@1"));
     let summariser = Summariser::new(archive.clone(), id, provider.clone(), "m");
     let talk = Talk::new(provider, "m", recording, History::default()).with_summariser(summariser);
     (talk, archive, id)

@@ -4,10 +4,10 @@ use std::future::ready;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rejoin::{Archive, Block, Conversation, Json, Limits, Message, Thinking, incomplete};
+use rejoin::{Archive, AsyncRecorder, Block, Conversation, Json, Limits, Message, Thinking, incomplete};
 use rejoin_agent::{
-    ErrorKind, Event, History, Offline, Output, Piece, Plan, Prepared, Recording, Result, Stop, Subject,
-    Talk, Tool, ToolSpec, Toolbox,
+    ErrorKind, Event, History, Offline, Output, Piece, Plan, Prepared, Result, Stop, Subject, Talk, Tool,
+    ToolSpec, Toolbox,
 };
 use tokio::sync::mpsc;
 
@@ -56,7 +56,7 @@ async fn a_turn_is_on_disk_when_it_ends() {
     let archive = Archive::open(&url).unwrap();
     let handle = archive.start(Conversation::new()).unwrap();
     let id = handle.id();
-    let recording = Recording::start(archive.record(handle, "1@1"));
+    let recording = AsyncRecorder::start(archive.record(handle, "1@1"));
     let mut talk = Talk::new(Arc::new(Offline), "none", recording, History::default());
     let (events, _heard) = mpsc::unbounded_channel();
 
@@ -368,7 +368,7 @@ async fn a_turn_that_is_too_large_is_an_error_and_the_talk_goes_on() {
     let archive = place.archive().with_limits(Limits { turn_bytes: 1_000, ..Limits::default() });
     let handle = archive.start(Conversation::new()).unwrap();
     let id = handle.id();
-    let mut talk = Conversing::new(Recording::start(archive.record(handle, "1@1")), &script, id);
+    let mut talk = Conversing::new(AsyncRecorder::start(archive.record(handle, "1@1")), &script, id);
 
     let message = talk.say(&large).await.unwrap_err();
     let reply = talk.say("say much").await.unwrap_err();
@@ -392,7 +392,7 @@ async fn of_two_talks_in_one_conversation_the_second_becomes_a_branch_and_is_tol
     one.say("begin").await.unwrap();
     let archive = place.archive();
     let handle = archive.resume(one.id).unwrap();
-    let mut two = Conversing::new(Recording::start(archive.record(handle, "2@2")), &second, one.id);
+    let mut two = Conversing::new(AsyncRecorder::start(archive.record(handle, "2@2")), &second, one.id);
 
     one.say("mine").await.unwrap();
     two.say("also mine").await.unwrap();

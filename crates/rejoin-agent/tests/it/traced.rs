@@ -10,10 +10,10 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rejoin::{Block, Conversation, Json, Message, Role};
+use rejoin::{AsyncRecorder, Block, Conversation, Json, Message, Role};
 use rejoin_agent::{
-    Api, Event, Future, History, Listener, Output, Piece, Plan, Prepared, Provider, Recording, Reply,
-    Request, Result, Stop, Subject, Talk, Tool, ToolSpec, Toolbox,
+    Api, Event, Future, History, Listener, Output, Piece, Plan, Prepared, Provider, Reply, Request, Result,
+    Stop, Subject, Talk, Tool, ToolSpec, Toolbox,
 };
 use tokio::sync::mpsc;
 
@@ -103,7 +103,7 @@ async fn talk(kind: Kind, path: String) {
     let archive = rejoin::Archive::open(&format!("sqlite:{path}")).unwrap();
     let handle = archive.start(Conversation::new()).unwrap();
     let watching = Watching { archive: archive.clone(), id: handle.id(), spec: spec() };
-    let recording = Recording::start(archive.record(handle, "1@1"));
+    let recording = AsyncRecorder::start(archive.record(handle, "1@1"));
     let mut talk = Talk::new(Arc::new(Speaker(kind)), "m", recording, History::default())
         .with_tools(Toolbox::default().with(Arc::new(watching)));
     let (events, mut heard) = mpsc::unbounded_channel();

@@ -7,9 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rejoin::store::SqliteStore;
-use rejoin::{Archive, Conversation, ConversationId, Message};
-use rejoin_agent::{Event, Recording, SavingState};
-use tokio::sync::watch;
+use rejoin::{Archive, AsyncRecorder, Conversation, ConversationId, Message, SavingState, SavingWatch};
+use rejoin_agent::Event;
 use tokio::time::timeout;
 
 use crate::script::{Conversing, Place, Script, done, text};
@@ -72,7 +71,7 @@ fn open(path: &Path) -> rejoin::Result<Archive> {
 fn talk(path: &Path, id: ConversationId, script: &Arc<Script>) -> Conversing {
     let (archive, path) = (open(path).unwrap(), path.to_owned());
     let recorder = archive.record(archive.resume(id).unwrap(), "1@1").reopening(move || open(&path));
-    Conversing::new(Recording::start(recorder), script, id)
+    Conversing::new(AsyncRecorder::start(recorder), script, id)
 }
 
 fn begin(path: &Path) -> ConversationId {
@@ -87,12 +86,13 @@ fn replies(count: usize) -> Arc<Script> {
 }
 
 /// Waits until everything is saved, and returns what waited and why.
-async fn saved_again(mut state: watch::Receiver<SavingState>) -> (usize, String) {
-    let SavingState::Waiting { messages, reason } = state.borrow_and_update().clone() else {
+async fn saved_again(mut state: SavingWatch) -> (usize, String) {
+    let SavingState::Waiting { messages, reason } = state.state() else {
         panic!("everything is saved");
     };
-    let saved = state.wait_for(|state| *state == SavingState::Saved);
-    timeout(PATIENCE, saved).await.expect("the store comes back").unwrap();
+    let saved =
+        async { while state.changed().await.expect("the recorder is there") != SavingState::Saved {} };
+    timeout(PATIENCE, saved).await.expect("the store comes back");
     (messages, reason)
 }
 
@@ -117,7 +117,7 @@ async fn a_talk_survives_a_store_that_another_process_keeps_locked() {
 
     talk.say("message 2").await.unwrap();
     talk.say("message 3").await.unwrap();
-    let state = talk.talk.recording().state();
+    let state = talk.talk.recorder().watch();
     let stored = place.stored(id);
     holder.execute_batch("COMMIT").unwrap();
     let (messages, reason) = saved_again(state).await;
@@ -138,12 +138,12 @@ async fn a_talk_survives_a_full_disk() {
     let ballast = disk.fill();
     let mut said = 1;
     // The log may have room for a few turns more.
-    while said < 80 && *talk.talk.recording().state().borrow() == SavingState::Saved {
+    while said < 80 && talk.talk.recorder().state() == SavingState::Saved {
         said += 1;
         talk.say(&format!("message {said}")).await.unwrap();
     }
 
-    let state = talk.talk.recording().state();
+    let state = talk.talk.recorder().watch();
     fs::remove_file(ballast).unwrap();
     let (messages, reason) = saved_again(state).await;
 
@@ -164,7 +164,7 @@ async fn a_talk_survives_a_store_that_is_read_only() {
 
     talk.say("message 1").await.unwrap();
     talk.say("message 2").await.unwrap();
-    let state = talk.talk.recording().state();
+    let state = talk.talk.recorder().watch();
     let stored = place.stored(id);
     disk.allow_writes();
     let (messages, reason) = saved_again(state).await;
@@ -221,7 +221,7 @@ async fn a_talk_goes_on_in_a_new_conversation_when_its_own_is_deleted() {
 
     talk.say("message 2").await.unwrap();
 
-    let now = talk.talk.recording().conversation();
+    let now = talk.talk.recorder().conversation();
     let told = std::iter::from_fn(|| talk.heard.try_recv().ok()).find_map(|event| match event {
         Event::BegunAgain(begun_again) => Some((begun_again.deleted, begun_again.conversation)),
         _ => None,

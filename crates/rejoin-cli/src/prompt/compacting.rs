@@ -45,7 +45,7 @@ pub(crate) async fn compact(talk: &mut Talk, show: &mut dyn Show) -> Result<Opti
             Err(error.into())
         }
         None => {
-            let conversation = talk.recording().conversation();
+            let conversation = talk.recorder().conversation();
             show.end(&End::Interrupted { kept: Kept::Nothing, conversation })?;
             Ok(None)
         }

@@ -13,8 +13,7 @@ mod turn;
 use std::io::{self, Write};
 use std::time::Duration;
 
-use rejoin::Message;
-use rejoin_agent::SavingState;
+use rejoin::{Message, SavingState};
 use tokio::runtime::Runtime;
 
 pub(crate) use self::compacting::compact;
@@ -173,22 +172,21 @@ impl Prompt<'_> {
     /// Sends a message and shows the reply.
     fn say(&mut self, message: &str) -> Result<(), Failure> {
         self.session.make_active(self.context);
-        let state = self.session.talk.recording().state();
-        let mut show =
-            choose(self.context, self.keeping, self.thinking, &state.borrow().clone(), LossReport::Here);
+        let state = self.session.talk.recorder().state();
+        let mut show = choose(self.context, self.keeping, self.thinking, &state, LossReport::Here);
         let on_error = self.context.config.on_save_error();
         let message = Message::user(message);
         let outcome = self.runtime.block_on(turn(&mut self.session.talk, message, show.as_mut(), on_error));
         drop(show);
         self.session.follow(self.context);
-        self.is_unsaved = *state.borrow() != SavingState::Saved;
+        self.is_unsaved = self.session.talk.recorder().state() != SavingState::Saved;
         outcome.map(drop)
     }
 
     /// Only a talk that must be saved, or a screen that is gone, ends the prompt.
     fn ends_talk(&self, failure: &Failure) -> bool {
         let must_be_saved = self.context.config.on_save_error() == crate::config::choices::OnSaveError::Fail;
-        let is_unsaved = *self.session.talk.recording().state().borrow() != SavingState::Saved;
+        let is_unsaved = self.session.talk.recorder().state() != SavingState::Saved;
         (must_be_saved && is_unsaved) || failure.is_broken_pipe()
     }
 
@@ -210,7 +208,7 @@ impl Prompt<'_> {
 
     /// Tells when what was said is saved again, or is not saved any more, since the last line.
     fn tell_saving(&mut self) -> Result<(), Failure> {
-        let state = self.session.talk.recording().state().borrow().clone();
+        let state = self.session.talk.recorder().state();
         let is_unsaved = state != SavingState::Saved;
         if is_unsaved != self.is_unsaved {
             self.is_unsaved = is_unsaved;
@@ -253,13 +251,13 @@ impl Prompt<'_> {
             project: self.context.project_key(&self.session.archive).ok(),
             keeping: self.keeping,
         };
-        self.reader.prepare(names, self.session.talk.recording().state(), self.runtime);
+        self.reader.prepare(names, self.session.talk.recorder().watch(), self.runtime);
     }
 
     /// Waits for what is not saved, then says how to come back.
     fn leave(&mut self, way: Way) -> Result<(), Failure> {
-        let mut state = self.session.talk.recording().state();
-        let left = state.borrow().clone();
+        let mut state = self.session.talk.recorder().watch();
+        let left = state.state();
         if let SavingState::Waiting { messages: messages @ 1.., reason } = left {
             let count = size::count(messages as u64, "message is", "messages are");
             self.line(

@@ -9,10 +9,8 @@ use reedline::{
     MenuBuilder, Reedline, ReedlineEvent, ReedlineMenu, Signal, ValidationResult, Validator,
     default_emacs_keybindings,
 };
-use rejoin::PROMPT_HISTORY_LINES;
-use rejoin_agent::SavingState;
+use rejoin::{PROMPT_HISTORY_LINES, SavingWatch};
 use tokio::runtime::Runtime;
-use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use super::complete::{Completions, Place};
@@ -53,7 +51,7 @@ impl Reader {
     }
 
     /// Gets ready for a line: where names are looked up, and whether everything is saved.
-    pub(super) fn prepare(&mut self, place: Place, state: watch::Receiver<SavingState>, runtime: &Runtime) {
+    pub(super) fn prepare(&mut self, place: Place, state: SavingWatch, runtime: &Runtime) {
         self.sign = Some(Sign { state: state.clone(), keeping: place.keeping });
         self.completions.look_in(place);
         let Some(editor) = &mut self.editor else { return };
@@ -64,7 +62,7 @@ impl Reader {
         let repaint = editor.repaint_signal();
         let mut state = state;
         self.watch = Some(runtime.spawn(async move {
-            while state.changed().await.is_ok() {
+            while state.changed().await.is_some() {
                 repaint.request_repaint();
             }
         }));

@@ -1,23 +1,22 @@
 //! What stands before the line that is typed.
 
+use rejoin::{SavingState, SavingWatch};
 use std::borrow::Cow;
 
 use reedline::{Color, PromptEditMode, PromptHistorySearch, PromptHistorySearchStatus};
-use rejoin_agent::SavingState;
-use tokio::sync::watch;
 
 use super::Keeping;
 
 /// What stands before the line that is typed.
 #[derive(Debug)]
 pub(super) struct Sign {
-    pub(super) state: watch::Receiver<SavingState>,
+    pub(super) state: SavingWatch,
     pub(super) keeping: Keeping,
 }
 
 impl reedline::Prompt for Sign {
     fn render_prompt_left(&self) -> Cow<'_, str> {
-        match (&*self.state.borrow(), self.keeping) {
+        match (self.state.state(), self.keeping) {
             (SavingState::Waiting { .. }, _) => "not saved".into(),
             (SavingState::Saved, Keeping::Incognito) => "incognito".into(),
             (SavingState::Saved, Keeping::Off) => "not saving".into(),

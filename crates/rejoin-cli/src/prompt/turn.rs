@@ -2,10 +2,10 @@
 
 use std::pin::pin;
 
-use rejoin::Message;
-use rejoin_agent::{Event, SavingState, Talk};
+use rejoin::{Message, SavingState, SavingWatch};
+use rejoin_agent::{Event, Talk};
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc;
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::show::{Course, End, Hushed, Kept, Show, TICK};
@@ -31,7 +31,7 @@ pub(crate) async fn turn(
     let _hushed = Hushed::begin();
     let mut interrupts =
         signal(SignalKind::interrupt()).map_err(|error| Failure::io("watch for Ctrl+C", error))?;
-    let mut state = talk.recording().state();
+    let mut state = talk.recorder().watch();
     let (events, mut heard) = mpsc::unbounded_channel();
     let course = {
         let mut turn = pin!(talk.turn(message, &events));
@@ -46,8 +46,7 @@ pub(crate) async fn turn(
                     Ok(Course::Stop) => break Way::Stopped(Ok(())),
                     Err(failure) => break Way::Stopped(Err(failure)),
                 },
-                Ok(()) = state.changed() => {
-                    let now = state.borrow_and_update().clone();
+                Some(now) = state.changed() => {
                     if let Err(failure) = heed(&now, show, on_error) {
                         break Way::Stopped(Err(failure));
                     }
@@ -60,10 +59,10 @@ pub(crate) async fn turn(
     let shown = show_rest(&mut heard, show);
     let way = match course {
         Way::Ended(Ok(ended)) => {
-            let now = state.borrow_and_update().clone();
+            let now = state.state();
             shown.and_then(|()| heed(&now, show, on_error))?;
             let (model, fullness) = (talk.model().to_owned(), talk.fullness());
-            let conversation = talk.recording().conversation();
+            let conversation = talk.recorder().conversation();
             show.end(&End::Complete { ended, conversation, model, fullness })?;
             return Ok(Outcome::Complete);
         }
@@ -75,7 +74,7 @@ pub(crate) async fn turn(
     shown.and(show_rest(&mut heard, show)).ok();
     match way {
         Ok(()) => {
-            let conversation = talk.recording().conversation();
+            let conversation = talk.recorder().conversation();
             show.end(&End::Interrupted { kept, conversation })?;
             Ok(Outcome::Interrupted)
         }
@@ -112,21 +111,19 @@ pub(crate) fn not_saved(reason: &str) -> Failure {
 }
 
 /// Waits until no message waits to be saved, as long as `patience` lets it. Returns what is left.
-pub(crate) async fn settle(
-    state: &mut watch::Receiver<SavingState>,
-    patience: impl Future<Output = ()>,
-) -> SavingState {
+pub(crate) async fn settle(state: &mut SavingWatch, patience: impl Future<Output = ()>) -> SavingState {
     let mut patience = pin!(patience);
-    loop {
-        let now = state.borrow_and_update().clone();
-        if now.waiting() == 0 {
-            return now;
-        }
+    let mut now = state.state();
+    while now.waiting() > 0 {
         tokio::select! {
-            changed = state.changed() => if changed.is_err() { return now },
-            () = &mut patience => return now,
+            changed = state.changed() => match changed {
+                Some(state) => now = state,
+                None => break,
+            },
+            () = &mut patience => break,
         }
     }
+    now
 }
 
 #[cfg(test)]
@@ -134,8 +131,8 @@ mod tests {
     use std::io;
     use std::sync::Arc;
 
-    use rejoin::{Archive, Conversation, ConversationId};
-    use rejoin_agent::{Api, Future as Reply, History, Listener, Piece, Provider, Recording, Request};
+    use rejoin::{Archive, AsyncRecorder, Conversation, ConversationId};
+    use rejoin_agent::{Api, Future as Reply, History, Listener, Piece, Provider, Request};
 
     use super::*;
 
@@ -198,7 +195,7 @@ mod tests {
         let archive = Archive::open("memory:").unwrap();
         let handle = archive.start(Conversation::new()).unwrap();
         let id = handle.id();
-        let recording = Recording::start(archive.record(handle, "1@1"));
+        let recording = AsyncRecorder::start(archive.record(handle, "1@1"));
         (archive, id, Talk::new(Arc::new(Stalled), "none", recording, History::default()))
     }
 
@@ -226,11 +223,9 @@ mod tests {
     #[tokio::test]
     async fn nobody_waits_for_a_store_that_fails_when_no_message_waits() {
         let failing = |messages| SavingState::Waiting { messages, reason: "the disk is full".to_owned() };
-        let (state, mut watched) = watch::channel(failing(0));
 
-        let nothing_waits = settle(&mut watched, std::future::pending()).await;
-        state.send_replace(failing(2));
-        let two_wait = settle(&mut watched, std::future::ready(())).await;
+        let nothing_waits = settle(&mut failing(0).into(), std::future::pending()).await;
+        let two_wait = settle(&mut failing(2).into(), std::future::ready(())).await;
 
         assert_eq!((nothing_waits, two_wait), (failing(0), failing(2)));
     }

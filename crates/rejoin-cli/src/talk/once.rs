@@ -3,8 +3,7 @@
 use std::io::{self, Read, Write};
 use std::time::Duration;
 
-use rejoin::Message;
-use rejoin_agent::SavingState;
+use rejoin::{Message, SavingState};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::config::choices::OnSaveError;
@@ -113,7 +112,7 @@ async fn once(context: &Context, start: &Start, overrides: &Overrides, message: 
     );
     let on_error = context.config.on_save_error();
     let outcome = prompt::turn(&mut session.talk, Message::user(message), show.as_mut(), on_error).await;
-    let mut state = session.talk.recording().state();
+    let mut state = session.talk.recorder().watch();
     // Who wants to know at once does not wait for a store that may come back.
     let patience = match on_error {
         OnSaveError::Warn => PATIENCE,

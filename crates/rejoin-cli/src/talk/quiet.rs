@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use rejoin::{Archive, MessageId, StoredConversation};
-use rejoin_agent::{Api, History, KeySource, Offline, Recording, Talk};
+use rejoin::{Archive, AsyncRecorder, MessageId, StoredConversation};
+use rejoin_agent::{Api, History, KeySource, Offline, Talk};
 
 use crate::compaction;
 use crate::context::Context;
@@ -77,7 +77,7 @@ impl Quiet {
             .watching_room(move || url.free_bytes());
         let Partner { provider, model } = partner;
         let settings = compaction::settings(&context.config, provider.as_ref(), &model);
-        let talk = Talk::new(provider, model, Recording::start(recorder), history)
+        let talk = Talk::new(provider, model, AsyncRecorder::start(recorder), history)
             .with_system(system)
             .with_tools(toolbox)
             .with_compaction(settings);

@@ -1,8 +1,10 @@
 //! A talk made ready: its conversation, its provider, its initial context.
 
 use rejoin::store::Target;
-use rejoin::{Archive, Conversation, ConversationId, Handle, Json, Settings, Status, StoredConversation};
-use rejoin_agent::{Api, History, Recording, Summariser, Talk};
+use rejoin::{
+    Archive, AsyncRecorder, Conversation, ConversationId, Handle, Json, Settings, Status, StoredConversation,
+};
+use rejoin_agent::{Api, History, Summariser, Talk};
 
 use crate::compaction;
 use crate::context::{Consent, Context};
@@ -79,7 +81,7 @@ pub(crate) struct Session {
 impl Session {
     /// The conversation that has what is said: another one after the first was deleted.
     pub(crate) fn conversation(&self) -> ConversationId {
-        self.talk.recording().conversation()
+        self.talk.recorder().conversation()
     }
 
     /// Makes a conversation that this talk began the active one, because something is said in it.
@@ -159,7 +161,7 @@ impl Session {
             let url = context.store_url()?;
             recorder = recorder.reopening(context.reopener()?).watching_room(move || url.free_bytes());
         }
-        let recording = Recording::start(recorder);
+        let recording = AsyncRecorder::start(recorder);
         let Partner { provider, model } = ready.partner;
         let summariser = Summariser::new(archive.clone(), conversation, provider.clone(), &model);
         let compaction = compaction::settings(&context.config, provider.as_ref(), &model);

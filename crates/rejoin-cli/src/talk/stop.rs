@@ -46,7 +46,7 @@ impl Session {
             End::Pause => Ending::Paused(EndReason::Ended),
             End::Complete => Ending::Completed,
         };
-        self.talk.recording().with(move |recorder| recorder.end(ending)).await??;
+        self.talk.recorder().with(move |recorder| recorder.end(ending)).await??;
         stopped(&self.archive, self.conversation())
     }
 }

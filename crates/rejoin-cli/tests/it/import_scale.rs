@@ -217,7 +217,7 @@ fn worked(directory: &str) -> Duration {
 }
 
 /// The most memory that a process had, in kB.
-fn peak(status: &str) -> u64 {
+pub(crate) fn peak(status: &str) -> u64 {
     let text = fs::read_to_string(status).unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok()).unwrap_or(0)

@@ -1,6 +1,7 @@
 //! `rejoin show`: what was said, along a branch.
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read};
+use std::process::Stdio;
 
 use rejoin::Message;
 use serde_json::json;
@@ -167,4 +168,24 @@ fn a_reader_that_leaves_after_the_first_line_is_no_failure() {
     let mut complaint = String::new();
     child.stderr.take().unwrap().read_to_string(&mut complaint).unwrap();
     assert_eq!((first.as_str(), child.wait().unwrap().code(), complaint.as_str()), ("Lisbon\n", Some(0), ""));
+}
+
+#[test]
+fn a_conversation_that_does_not_fit_in_memory_is_shown() {
+    for (world, length) in [(World::new(), "--full"), (World::of_files(), "--json")] {
+        let id = world.started("Lisbon");
+        let line = format!("{{\"role\":\"user\",\"content\":\"{}\"}}\n", "word ".repeat(200_000));
+        world.append(&id, &line.repeat(60));
+
+        let mut child = world.program(&["show", length, &id]).stdout(Stdio::piped()).spawn().unwrap();
+        let mut output = child.stdout.take().unwrap();
+        // The end of the answer does not fit in the pipe, so the process is still there.
+        io::copy(&mut output.by_ref().take(59_900_000), &mut io::sink()).unwrap();
+        let kilobytes = crate::import_scale::peak(&format!("/proc/{}/status", child.id()));
+        let rest = io::copy(&mut output, &mut io::sink()).unwrap();
+
+        assert!(child.wait().unwrap().success());
+        assert!(rest > 70_000, "{rest} bytes are left");
+        assert!((1..50_000).contains(&kilobytes), "{length}: {kilobytes} kB");
+    }
 }

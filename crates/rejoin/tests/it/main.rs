@@ -2,6 +2,8 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic, in its helpers too")]
 
 mod archive;
+#[cfg(feature = "async")]
+mod async_recorder;
 mod attacks;
 mod beginnings;
 mod broken;

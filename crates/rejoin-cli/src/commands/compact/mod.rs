@@ -5,8 +5,8 @@ mod answer;
 use std::time::Duration;
 
 use rejoin::view::Compaction;
-use rejoin::{Archive, MessageId, StoredConversation};
-use rejoin_agent::{Api, CompactSettings, Compacted, Event, Foreseen, SavingState};
+use rejoin::{Archive, MessageId, SavingState, StoredConversation};
+use rejoin_agent::{Api, CompactSettings, Compacted, Event, Foreseen};
 
 use crate::commands::compact::answer::Forecast;
 use crate::compaction::{self, COMPACTING, Extent, Report, Window};
@@ -101,7 +101,7 @@ async fn compact(
     let Some(compacted) = prompt::compact(&mut quiet.talk, &mut show).await? else {
         return Err(Failure::new(Kind::NotConfirmed, "stopped; nothing was compacted"));
     };
-    let mut state = quiet.talk.recording().state();
+    let mut state = quiet.talk.recorder().watch();
     if let SavingState::Waiting { messages: 1.., reason } =
         prompt::settle(&mut state, tokio::time::sleep(PATIENCE)).await
     {

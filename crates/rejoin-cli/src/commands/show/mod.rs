@@ -1,5 +1,6 @@
 //! `rejoin show`: what was said, from the first message to a message, a branch or the head.
 
+mod messages;
 mod request;
 mod transcript;
 
@@ -10,8 +11,9 @@ use crate::context::Context;
 use crate::error::Failure;
 use crate::named;
 use crate::retention::{self, Ahead};
-use crate::shapes::{ConversationShape, MessageShape};
+use crate::shapes::ConversationShape;
 
+use self::messages::Messages;
 pub(super) use self::request::Language;
 use self::transcript::{Length, Transcript};
 
@@ -50,7 +52,7 @@ pub(crate) struct Args {
 #[derive(Serialize)]
 struct Answer<'a> {
     conversation: ConversationShape<'a>,
-    messages: Vec<MessageShape<'a>>,
+    messages: &'a Messages,
 }
 
 pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
@@ -76,18 +78,18 @@ fn show(
     context: &Context,
 ) -> Result<(), Failure> {
     let archive = &archive.clone().passing_over_damage();
-    let path = archive.path(stored.id, target)?;
+    let path = archive.read_path(stored.id, target)?;
     context.warn_of_damage(archive, stored.id)?;
     if context.is_json() {
         let active = context.active_conversation(archive)?;
-        return context.answer_json(&Answer {
-            conversation: ConversationShape::of(stored, active),
-            messages: path.iter().map(MessageShape::from).collect(),
-        });
+        let messages = Messages::of(path);
+        let conversation = ConversationShape::of(stored, active);
+        let written = context.answer_json(&Answer { conversation, messages: &messages });
+        return messages.failure().map_or(written, Err);
     }
     let clock = context.clock();
     let transcript = Transcript { clock: &clock, paint: context.paint(), screen: context.columns(), length };
-    context.show(|page| Ok(transcript.write(stored, &path, page)?))
+    context.show(|page| transcript.write(stored, path, page))
 }
 
 /// The message to end at; none is the conversation's head.

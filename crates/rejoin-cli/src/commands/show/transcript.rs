@@ -6,9 +6,10 @@ use std::io::{self, Write};
 
 use rejoin::export::{SHORT_ARGUMENTS, Shortened, shortened};
 use rejoin::view::Compaction;
-use rejoin::{Block, Json, Media, MessageId, StoredConversation, StoredMessage};
+use rejoin::{Block, Json, Media, MessageId, PathReader, StoredConversation, StoredMessage};
 
 use crate::compaction::{Extent, facts, losses};
+use crate::error::Failure;
 use crate::ui::paint::{Meaning, Paint};
 use crate::ui::when::Clock;
 use crate::ui::{clean, fit, size};
@@ -38,9 +39,9 @@ impl Transcript<'_> {
     pub(super) fn write(
         &self,
         stored: &StoredConversation,
-        path: &[StoredMessage],
+        path: PathReader,
         output: &mut dyn Write,
-    ) -> io::Result<()> {
+    ) -> Result<(), Failure> {
         for line in fit::wrap(&clean::line(stored.title()), self.screen.unwrap_or(usize::MAX)) {
             writeln!(output, "{}", self.paint.apply(Meaning::Title, &line))?;
         }
@@ -53,10 +54,11 @@ impl Transcript<'_> {
         let facts = format!("Status: {} | {count}", stored.conversation.status.as_str());
         writeln!(output, "{id} {}", self.paint.apply(Meaning::Dim, &facts))?;
         if path.is_empty() {
-            return writeln!(output, "\nNo messages yet. Add one: rejoin append {} \"your message\"", stored.id.short());
+            let id = stored.id.short();
+            writeln!(output, "\nNo messages yet. Add one: rejoin append {id} \"your message\"")?;
         }
         let ignored = &stored.conversation.ignored_summaries;
-        path.iter().try_for_each(|message| self.write_message(message, ignored, output))
+        path.visit(|message| Ok(self.write_message(message, ignored, output)?))
     }
 
     fn write_message(
@@ -209,7 +211,8 @@ mod tests {
         let clock = Clock::new(0, TimeZone::UTC);
         let transcript = Transcript { clock: &clock, paint: Paint::Plain, screen, length };
         let mut output = Vec::new();
-        transcript.write(&trip.conversation().unwrap(), &trip.path().unwrap(), &mut output).unwrap();
+        let path = archive.read_path(trip.id(), None).unwrap();
+        assert!(transcript.write(&trip.conversation().unwrap(), path, &mut output).is_ok());
         let text = String::from_utf8(output).unwrap();
         text.replace(receipt.head.as_str(), "k3f9aB").replace(trip.id().short().as_str(), "Qx7d2M")
     }

@@ -1,8 +1,8 @@
 //! `/tree`, `/fork` and `/rewind`: other ways a conversation could go.
 
 use rejoin::view::Compaction;
-use rejoin::{Archive, ConversationId, MessageId, Role, StoredMessage};
-use rejoin_agent::{History, SavingState};
+use rejoin::{Archive, ConversationId, MessageId, Role, SavingState, StoredMessage};
+use rejoin_agent::History;
 
 use super::After;
 use super::listing::command_line;
@@ -83,14 +83,14 @@ pub(super) fn last_said(path: &[StoredMessage]) -> Option<&StoredMessage> {
 
 /// Where the conversation is kept. What waits in memory has no place in a tree yet.
 pub(super) fn settled(prompt: &Prompt<'_>) -> Result<(Archive, ConversationId), Failure> {
-    if *prompt.session.talk.recording().state().borrow() != SavingState::Saved {
+    if prompt.session.talk.recorder().state() != SavingState::Saved {
         return Err(Failure::new(Kind::Unavailable, "change branches while messages are not saved"));
     }
     Ok((prompt.session.archive.clone(), prompt.session.conversation()))
 }
 
 pub(super) fn head(prompt: &Prompt<'_>) -> Result<Option<MessageId>, Failure> {
-    let recording = prompt.session.talk.recording();
+    let recording = prompt.session.talk.recorder();
     Ok(prompt.runtime.block_on(recording.with(|recorder| recorder.handle().head()))?)
 }
 
@@ -109,7 +109,7 @@ impl Prompt<'_> {
         &mut self,
         change: impl FnOnce(&mut rejoin::Recorder) -> rejoin::Result<()> + Send + 'static,
     ) -> Result<(), Failure> {
-        let moved = self.session.talk.recording().with(|recorder| {
+        let moved = self.session.talk.recorder().with(|recorder| {
             change(recorder)?;
             History::load(recorder.handle())
         });

@@ -1,7 +1,7 @@
 //! `/compact`, `/uncompact` and `/pin`: what of the conversation the model is sent.
 
-use rejoin::MessageId;
-use rejoin_agent::{Api, SavingState};
+use rejoin::{MessageId, SavingState};
+use rejoin_agent::Api;
 
 use super::After;
 use super::branches::{head, in_prompt, last_said, nothing_said, settled};
@@ -36,11 +36,11 @@ pub(super) fn compact(prompt: &mut Prompt<'_>, word: &str) -> Result<After, Fail
         prompt.line(Meaning::Plain, &format!("There is nothing to compact: the model is sent {tokens}."))?;
         return Ok(After::Stay);
     }
-    let state = talk.recording().state().borrow().clone();
+    let state = talk.recorder().state();
     let mut show = choose(prompt.context, prompt.keeping, prompt.thinking, &state, LossReport::Here);
     let outcome = prompt.runtime.block_on(prompt::compact(&mut prompt.session.talk, show.as_mut()));
     drop(show);
-    prompt.is_unsaved = *prompt.session.talk.recording().state().borrow() != SavingState::Saved;
+    prompt.is_unsaved = prompt.session.talk.recorder().state() != SavingState::Saved;
     outcome.map(|_| After::Stay)
 }
 

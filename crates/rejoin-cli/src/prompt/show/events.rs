@@ -3,8 +3,8 @@
 use std::io::{self, Write};
 
 use rejoin::compact::Fact;
-use rejoin::{BegunAgain, ConversationId, Json, MessageId, Receipt, Redacted};
-use rejoin_agent::{Compacted, Event, Piece, SavingState, Stop};
+use rejoin::{BegunAgain, ConversationId, Json, MessageId, Receipt, Redacted, SavingState};
+use rejoin_agent::{Compacted, Event, Piece, Stop};
 use serde::Serialize;
 
 use super::super::Keeping;

@@ -11,8 +11,8 @@ mod waiting;
 use std::io;
 use std::time::Duration;
 
-use rejoin::ConversationId;
-use rejoin_agent::{Ended, Event, Fullness, SavingState};
+use rejoin::{ConversationId, SavingState};
+use rejoin_agent::{Ended, Event, Fullness};
 
 use self::events::Events;
 use self::plain::Plain;

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 use std::time::Duration;
 
-use rejoin::Block;
-use rejoin_agent::{Event, Piece, Plan, SavingState};
+use rejoin::{Block, SavingState};
+use rejoin_agent::{Event, Piece, Plan};
 
 use super::{Course, End, Kept, LossReport, Show, approve, figures, tool};
 use crate::compaction::{COMPACTING, STOPPED, notice};

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::io::Write;
 use std::time::Instant;
 
-use rejoin::Block;
-use rejoin_agent::{Event, Piece, SavingState, Stop};
+use rejoin::{Block, SavingState};
+use rejoin_agent::{Event, Piece, Stop};
 
 use super::waiting::Waiting;
 use super::{Course, End, Kept, LossReport, Show, approve, columns, figures, own_line, tool};

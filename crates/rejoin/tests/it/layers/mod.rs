@@ -66,7 +66,7 @@ const NONE: [&str; 0] = [];
 
 #[test]
 fn each_layer_knows_only_those_below() {
-    let above = ["archive", "service", "testing"];
+    let above = ["archive", "async_recorder", "service", "testing"];
     assert_eq!(
         looks_up("model/", &[&above[..], &["store", "vault", "formats", "ops", "clock"]].concat()),
         NONE
@@ -75,7 +75,8 @@ fn each_layer_knows_only_those_below() {
     assert_eq!(looks_up("vault/", &[&above[..], &["formats", "ops", "clock"]].concat()), NONE);
     assert_eq!(looks_up("formats/", &[&above[..], &["store", "vault", "ops", "clock"]].concat()), NONE);
     assert_eq!(looks_up("ops/", &above), NONE);
-    assert_eq!(looks_up("archive/", &["service", "testing"]), NONE);
+    assert_eq!(looks_up("archive/", &["async_recorder", "service", "testing"]), NONE);
+    assert_eq!(looks_up("async_recorder/", &["service", "testing", "ops", "store"]), NONE);
     assert_eq!(looks_up("service/", &["testing", "clock"]), NONE);
     assert_eq!(looks_up("testing/", &["vault", "formats", "ops", "archive", "service"]), NONE);
 }

@@ -1,53 +1,53 @@
-//! The thread that saves: orders in, receipts and the state of saving out.
+//! The thread of an async recorder: orders in, receipts and the state of saving out.
 
 use std::error::Error as StdError;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use rejoin::{Message, Receipt, Recorder, Saved, interrupted};
 use tokio::sync::watch;
 
-use crate::error::{Error, Result};
-use crate::recording::slot::{Slot, Urgency};
-use crate::recording::{News, Order, SavingState, Unsaved};
+use crate::archive::{Recorder, Saved};
+use crate::async_recorder::{Notices, OpenReply, Order, SavingState, Unsaved, Urgency};
+use crate::error::Result;
+use crate::model::{Message, Receipt, interrupted};
 
 /// What has arrived of a reply is saved so long after its first unsaved piece: at most once a second, and a reply that
 /// is complete sooner needs no open turn at all.
 const OPEN_TURN_PAUSE: Duration = Duration::from_secs(1);
 
-/// With nothing to do, the desk waits for an order; the time only has to be some time.
+/// How long to wait for an order with nothing else to do. Any long time would do.
 const NOTHING_TO_DO: Duration = Duration::from_secs(3600);
 
 /// What the thread works with.
-pub(super) struct Desk {
+pub(super) struct Worker {
     recorder: Recorder,
-    slot: Slot,
+    open_reply: OpenReply,
     state: Arc<watch::Sender<SavingState>>,
-    /// When to look into the slot.
+    /// When to save the open reply.
     due: Option<Instant>,
-    news: Arc<Mutex<News>>,
+    notices: Arc<Mutex<Notices>>,
 }
 
-impl Desk {
+impl Worker {
     pub(super) fn new(
         recorder: Recorder,
-        slot: Slot,
+        open_reply: OpenReply,
         state: Arc<watch::Sender<SavingState>>,
-        news: Arc<Mutex<News>>,
+        notices: Arc<Mutex<Notices>>,
     ) -> Self {
-        Self { recorder, slot, state, due: None, news }
+        Self { recorder, open_reply, state, due: None, notices }
     }
 
-    pub(super) fn work(mut self, inbox: &mpsc::Receiver<Order>) {
+    pub(super) fn run(mut self, inbox: &mpsc::Receiver<Order>) {
         loop {
             match inbox.recv_timeout(self.patience()) {
                 Ok(Order::Append(messages, answer)) => {
                     let saved = self.append(messages);
-                    self.tell_state();
+                    self.report();
                     let _ = answer.send(saved);
                 }
-                Ok(Order::Look(urgency)) => self.look(urgency),
+                Ok(Order::SaveOpen(urgency)) => self.schedule(urgency),
                 Ok(Order::Use(work)) => work(&mut self.recorder),
                 Ok(Order::Close(answer)) => {
                     let closed = self.close();
@@ -60,7 +60,7 @@ impl Desk {
                 Err(RecvTimeoutError::Disconnected) => return drop(self.close()),
             }
             self.do_what_is_due();
-            self.tell_state();
+            self.report();
         }
     }
 
@@ -73,12 +73,12 @@ impl Desk {
                 if let Err(error) = self.recorder.discard_open() {
                     tracing::warn!(?error, "the open turn of a refused reply was not removed");
                 }
-                Err(Error::from(error))
+                Err(error)
             }
         }
     }
 
-    fn look(&mut self, urgency: Urgency) {
+    fn schedule(&mut self, urgency: Urgency) {
         let at = match urgency {
             Urgency::Now => Instant::now(),
             Urgency::Soon => Instant::now() + OPEN_TURN_PAUSE,
@@ -101,7 +101,7 @@ impl Desk {
         }
         if self.due.is_some_and(|due| due <= Instant::now()) {
             self.due = None;
-            if let Some((partial, results)) = self.slot.snapshot()
+            if let Some((partial, results)) = self.open_reply.snapshot()
                 && !self.recorder.save_open(&partial, &results)
             {
                 // It is tried again with the newest, when the store may be tried again.
@@ -115,7 +115,7 @@ impl Desk {
         if let Err(error) = self.recorder.flush() {
             tracing::error!(?error, "a message that waited cannot be saved");
         }
-        let kept = match self.slot.snapshot() {
+        let kept = match self.open_reply.snapshot() {
             Some((partial, results)) if !self.recorder.flush_open(&partial, &results) => {
                 interrupted(partial, results)
             }
@@ -128,7 +128,7 @@ impl Desk {
                 Vec::new()
             }
         };
-        self.tell_state();
+        self.report();
         let messages = self.recorder.take_waiting();
         if messages.is_empty() && kept.is_empty() {
             return Ok(());
@@ -136,12 +136,12 @@ impl Desk {
         Err(Unsaved { messages, interrupted: kept, reason: self.reason() })
     }
 
-    fn tell_state(&mut self) {
-        let mut news = self.news.lock().unwrap_or_else(PoisonError::into_inner);
-        news.conversation = self.recorder.conversation();
-        news.begun_again.extend(self.recorder.take_begun_again());
-        news.strains.extend(self.recorder.take_strains());
-        drop(news);
+    fn report(&mut self) {
+        let mut notices = self.notices.lock().unwrap_or_else(PoisonError::into_inner);
+        notices.conversation = self.recorder.conversation();
+        notices.begun_again.extend(self.recorder.take_begun_again());
+        notices.strains.extend(self.recorder.take_strains());
+        drop(notices);
         let state = match (self.recorder.waiting(), self.recorder.cause()) {
             (0, None) => SavingState::Saved,
             (messages, _) => SavingState::Waiting { messages, reason: self.reason() },
