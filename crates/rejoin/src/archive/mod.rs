@@ -4,7 +4,7 @@
 //! keeps the bytes.
 //!
 //! A file with the name of a module of `ops` is what an archive adds to it: which conversations are meant, the audit log, and
-//! what is told afterwards. Only `url.rs`, `copies.rs` and `convert.rs` know which stores there are.
+//! what is told afterwards. Only `url.rs`, `copies.rs` and `convert.rs` name concrete stores.
 
 mod attachment;
 mod audit;

@@ -1,4 +1,4 @@
-//! Store URLs: the one place that knows which stores there are.
+//! Store URLs: parsing them, and opening the store they name.
 
 use std::fmt;
 use std::path::{Path, PathBuf};

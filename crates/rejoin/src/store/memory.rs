@@ -72,7 +72,7 @@ impl fmt::Debug for Memory {
 
 impl Backend for Memory {
     fn capabilities(&self) -> Capabilities {
-        Capabilities::new(false, false, false)
+        Capabilities::NONE
     }
 
     fn snapshot(&self, work: &mut dyn FnMut(&dyn Rows) -> Result<()>) -> Result<()> {

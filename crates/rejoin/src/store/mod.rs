@@ -1,4 +1,4 @@
-//! The store contract: where conversations are kept, and what every place that keeps them promises.
+//! The store contract: the traits of a store, and the rules that every store follows.
 //!
 //! Every sentence of a method's documentation is a rule, and every rule is a test in [`crate::testing`] that runs
 //! against every store. There are no default bodies: a wrapper that forgets a method must not compile.
@@ -88,28 +88,30 @@ pub type VisitBlob<'a> = dyn FnMut(&[u8], &[u8]) -> Result<()> + 'a;
 ///
 /// The first paragraph of a method says what it is for; every sentence after it is a rule.
 pub trait Read: Send + Sync {
-    /// Tells what this store can do.
+    /// Returns what this store can do.
     ///
     /// The answer is the same while the store is open.
     fn capabilities(&self) -> Capabilities;
 
     /// Visits messages of one conversation.
     ///
-    /// A path runs from the root to its target. It never includes the target's children. Without a target it ends at
-    /// the head. Without a head it is empty. All messages come in order of arrival. They come newest first when that is
-    /// asked for. An offset passes over as many, and a limit ends the answer. Messages asked for by id come in the
-    /// order asked. One that is asked for twice comes twice. A missing id is not found, and nothing is visited.
-    /// Reading an unknown conversation is not found. Bodies come back byte for byte. One read sees one moment: what
-    /// is appended meanwhile is not visited. An error of the visitor ends the read and is its answer.
+    /// A path runs from the root to its target. It never includes the target's children. Without a target it
+    /// ends at the head. Without a head it is empty. All messages come in order of arrival. They come newest
+    /// first when that is asked for. An offset passes over as many, and a limit ends the answer. Messages
+    /// asked for by id come in the order asked. One that is asked for twice comes twice. If an id does not
+    /// exist, the read fails with not found and visits nothing. Reading an unknown conversation is not found.
+    /// Bodies come back byte for byte. A read sees one snapshot: messages that are appended meanwhile are not
+    /// visited. An error of the visitor ends the read and is its answer.
     fn read(&self, id: ConversationId, what: Selection<'_>, visit: &mut Visit<'_>) -> Result<()>;
 
     /// Lists conversations.
     ///
-    /// A row tells everything that is known. The newest activity comes first. Of equal activity the greater id comes
-    /// first. A cursor continues after the last row of a page. It never skips or repeats a row that did not change. A
-    /// list can be filtered by project. It can be filtered by status. When a time is given, an active conversation that was
-    /// last active by then counts as paused. It can be filtered by kind. It can be filtered by id. All filters must hold. When a time is given, conversations that expired by then are left out. A total
-    /// counts all rows that match, on whatever page.
+    /// A row tells everything that is known. The newest activity comes first. Of equal activity the greater
+    /// id comes first. A cursor continues after the last row of a page. It never skips or repeats a row that
+    /// did not change. A list can be filtered by project. It can be filtered by status. When a time is given,
+    /// an active conversation that was last active by then counts as paused. It can be filtered by kind. It
+    /// can be filtered by id. All filters must hold. When a time is given, conversations that expired by then
+    /// are left out. A total counts all rows that match, on whatever page.
     fn list(&self, query: &ListQuery<'_>) -> Result<Page<Row>>;
 
     /// Finds conversations and messages by what a person may type.
@@ -128,18 +130,18 @@ pub trait Read: Send + Sync {
     /// be limited to a role. It can be limited to a time and later. Another order finds the same messages.
     fn search(&self, query: &SearchQuery<'_>) -> Result<Page<Hit>>;
 
-    /// Tells what changed after a stamp, waiting up to `wait` for a first change.
+    /// Returns what changed after a stamp, waiting up to `wait` for a first change.
     ///
-    /// Changes are told oldest first. Every change is told, possibly more than once, never skipped. An answer of fewer than
-    /// ten changes has all of them. A removal is told with its reason. A rewrite is told as one. A change is told with the time it was made at. Without a change the answer is empty after the wait. A change ends the wait. A stamp taken
-    /// before the store was reopened stays good.
+    /// Changes are reported oldest first. Every change is reported, possibly more than once, never skipped.
+    /// An answer of fewer than ten changes has all of them. A removal is reported with its reason. A rewrite
+    /// is reported as one. A change is reported with the time it was made at. Without a change the answer is
+    /// empty after the wait. A change ends the wait. A stamp taken before the store was reopened stays good.
     fn changes(&self, after: Stamp, wait: Duration) -> Result<Vec<Changed>>;
 
     /// Visits blobs of a space and owner.
     ///
     /// Blobs come in order of name. Only names that begin with the prefix are visited. One that is asked for by its name
-    /// comes alone. Blobs of another space are not
-    /// visited. Blobs of another owner are not visited.
+    /// comes alone. Blobs of another space are not visited. Blobs of another owner are not visited.
     fn get(
         &self,
         space: Space,
@@ -153,41 +155,46 @@ pub trait Read: Send + Sync {
 pub trait Store: Read {
     /// Adds the messages of one turn and returns once they would survive a crash.
     ///
-    /// What was appended is there when the store is opened again. All messages of a turn are stored or none. A turn
-    /// that opens a conversation creates it. It may do so without messages. Opening a conversation that exists is a
-    /// conflict. A turn that opens nothing and brings no messages is invalid. Appending to an unknown conversation is
-    /// not found. A parent may be any message of the conversation. A parent may be an earlier entry of the turn. Any
-    /// other parent is not found. A parent whose link is not the one named is a conflict. The head becomes the last
-    /// entry. So does the head of the branch that the turn names. A branch that is gone stays gone. If a parent already has a child, the answer says forked. A second root is a fork too. With
-    /// `Stale::Refuse`, a first parent that is not the head is a conflict. An id that the conversation already has
-    /// is a conflict. So is an id that stands twice in one turn. Another conversation may have the same ids. The same
-    /// ids with the same links again give the first answer as replayed. A replay changes nothing. Sequences start at
-    /// one and have no gaps. Messages of one turn share the sequence of its first. Counts and bytes follow. The first
-    /// preview is kept, the last one is replaced unless it is empty. Last activity follows and never goes back. One that
-    /// is more than a day ahead of the turn's present is replaced. Blobs of a turn are stored with it or not at all.
+    /// What was appended is there when the store is opened again. All messages of a turn are stored or none.
+    /// A turn that opens a conversation creates it. It may do so without messages. Opening a conversation
+    /// that exists is a conflict. A turn that opens nothing and brings no messages is invalid. Appending to
+    /// an unknown conversation is not found. A parent may be any message of the conversation. A parent may be
+    /// an earlier entry of the turn. Any other parent is not found. A parent whose link is not the one named
+    /// is a conflict. The head becomes the last entry. So does the head of the branch that the turn names. A
+    /// branch that is gone stays gone. If a parent already has a child, the answer says forked. A second root
+    /// is a fork too. With `Stale::Refuse`, a first parent that is not the head is a conflict. An id that the
+    /// conversation already has is a conflict. So is an id that stands twice in one turn. Another
+    /// conversation may have the same ids. The same ids with the same links again give the first answer as
+    /// replayed. A replay changes nothing. Sequences start at one and have no gaps. Messages of one turn
+    /// share the sequence of its first. Counts and bytes follow. The first preview is kept, the last one is
+    /// replaced unless it is empty. Last activity follows the turn, and never moves back from a plausible
+    /// time. A time more than a day ahead of the turn's clock is not plausible, and is replaced. Blobs of a
+    /// turn are stored with it or not at all.
     fn append(&self, turn: &Turn<'_>) -> Result<Appended>;
 
-    /// Adds several turns, each as [`Store::append`] does, and returns once all of them would survive a crash. Where a store
-    /// can, it takes one commit for all of them.
+    /// Adds several turns, each as [`Store::append`] does, and returns once all of them would survive a
+    /// crash. A store that can combine commits makes one for all of them.
     ///
-    /// There is one answer per turn, in the order given. A turn may go on from one before it. A turn that is refused ends it:
-    /// what comes before it is stored, and what comes after it is not.
+    /// There is one answer per turn, in the order given. A turn may go on from one before it. A turn that is
+    /// refused ends it: what comes before it is stored, and what comes after it is not.
     fn append_all(&self, turns: &[Turn<'_>]) -> Result<Vec<Appended>>;
 
     /// Changes what is known about a conversation.
     ///
-    /// The answer is the new version, which the next change has to name. A version other than the expected one is a
-    /// conflict, and nothing changes. Without an expected version, any will do. An append does not change the version. A header is replaced together with its
-    /// facets. A head can be moved to any message, and the next root needs none. A head that names no message of the
-    /// conversation is not found. A branch is added, or replaced where it stands. A branch whose head is no message of
-    /// the conversation is not found. A branch that is taken away leaves its messages, and may be gone already. A note
-    /// replaces the label and pin of a message, and leaves its body and link alone. A note on an unknown message is
-    /// not found. A rewrite replaces the bodies and links of messages, and leaves everything else about them alone.
-    /// All of them are replaced or none. Rewriting an unknown message is not found. A message that stands twice in one
-    /// rewrite is a conflict. So is one that gets another link while a child of it does not get one. Both previews are replaced by those of the rewrite. The link of the head follows a
-    /// rewrite. So do the bytes. What was written against a link that is gone is a conflict. A search finds what
-    /// messages say since they were rewritten, and nothing of what they said. Changing an unknown conversation is not
-    /// found.
+    /// The answer is the new version, which the next change has to name. A version other than the expected
+    /// one is a conflict, and nothing changes. Without an expected version, any will do. An append does not
+    /// change the version. A header is replaced together with its facets. A head can be moved to any message,
+    /// and the next root needs none. A head that names no message of the conversation is not found. A branch
+    /// is added, or replaced where it stands. A branch whose head is no message of the conversation is not
+    /// found. A branch that is taken away leaves its messages, and may be gone already. A note replaces the
+    /// label and pin of a message, and leaves its body and link alone. A note on an unknown message is not
+    /// found. A rewrite replaces the bodies and links of messages, and leaves everything else about them
+    /// alone. All of them are replaced or none. Rewriting an unknown message is not found. A message that
+    /// stands twice in one rewrite is a conflict. So is one that gets another link while a child of it does
+    /// not get one. Both previews are replaced by those of the rewrite. The link of the head follows a
+    /// rewrite. So do the bytes. What was written against a link that is gone is a conflict. A search finds
+    /// what messages say since they were rewritten, and nothing of what they said. Changing an unknown
+    /// conversation is not found.
     fn amend(
         &self,
         id: ConversationId,
@@ -215,7 +222,7 @@ pub trait Store: Read {
     /// [`Safety::Unsynced`] the end of the process.
     fn put(&self, blobs: &[Put<'_>], safety: Safety) -> Result<()>;
 
-    /// Does a piece of background work for about `budget` and says whether any is left.
+    /// Does background work for about `budget` and returns whether any is left.
     ///
     /// Nothing a reader can see changes. Repeating it until nothing is left ends, whatever the budget. A sound store
     /// has no faults.

@@ -204,13 +204,15 @@ pub struct SearchQuery<'a> {
 }
 
 impl SearchQuery<'_> {
-    /// True when a message has every word and the role. Times and cursors are for [`Self::page_of`].
-    pub(crate) fn finds(&self, said: &Searchable) -> bool {
+    /// Returns whether a message has every word and the role. [`Self::page_of`] looks at times and the
+    /// cursor.
+    pub fn finds(&self, said: &Searchable) -> bool {
         self.role.is_none_or(|role| said.role == role) && self.words.matches(&said.text)
     }
 
-    /// The page of these hits: for stores that look through their messages one by one.
-    pub(crate) fn page_of(&self, mut hits: Vec<Hit>) -> Page<Hit> {
+    /// Returns the page of these hits: orders them, and leaves out those before the cursor or the earliest
+    /// time.
+    pub fn page_of(&self, mut hits: Vec<Hit>) -> Page<Hit> {
         hits.retain(|hit| self.since.is_none_or(|since| hit.time >= since));
         hits.sort_by_key(|hit| std::cmp::Reverse(hit.cursor().key()));
         if let Some(after) = self.after {

@@ -1,6 +1,6 @@
-//! What a store reads in bodies that are not encrypted: the previews of a list, the words and the time of a search.
+//! Reads previews and searchable text from plaintext bodies.
 //!
-//! It does so to fill an index and to answer from it. Nothing it reads decides where a message goes.
+//! They fill indexes and answer from them. Nothing that is read here decides where a message goes.
 
 use serde_json::value::RawValue;
 
@@ -8,7 +8,7 @@ use crate::model::{Message, Role, Time};
 
 /// The preview that `first` shows of a conversation whose user says this first; none for what is not said by the user.
 ///
-/// A body that is not a message in the clear has none; whoever sealed it also writes its previews.
+/// A body that is not a plaintext message has none; whoever encrypted it also writes its previews.
 pub(crate) fn first_preview(body: &str) -> Option<String> {
     Message::from_body(body).ok()?.first_preview()
 }
@@ -20,15 +20,18 @@ pub(crate) fn last_preview(body: &str) -> Option<String> {
 
 /// What a search looks at in a message.
 #[derive(Debug)]
-pub(crate) struct Searchable {
+#[non_exhaustive]
+pub struct Searchable {
     /// Everything that can be searched for.
-    pub(crate) text: String,
-    pub(crate) time: Time,
-    pub(crate) role: Role,
+    pub text: String,
+    /// When the message was created.
+    pub time: Time,
+    /// Who said it.
+    pub role: Role,
 }
 
-/// What a search looks at in a stored body; none when it is not a message in the clear.
-pub(crate) fn searchable(body: &str) -> Option<Searchable> {
+/// Returns what a search looks at in a stored body; none when it is not a plaintext message.
+pub fn searchable(body: &str) -> Option<Searchable> {
     let message = Message::from_body(body).ok()?;
     let mut text = String::new();
     for words in message.blocks.iter().filter_map(|block| block.words()) {

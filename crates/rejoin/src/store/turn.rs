@@ -6,8 +6,10 @@ use crate::error::{Error, Result};
 use crate::model::{Branch, Conversation, ConversationId, Digest, Hold, MessageId, Status, Time, slug};
 
 /// What a store can do.
+///
+/// Start from [`Capabilities::NONE`] and set what is true, so that a capability that is added later is not
+/// claimed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct Capabilities {
     /// True when what was acknowledged survives closing, a crash and a power cut.
     pub is_durable: bool,
@@ -24,14 +26,18 @@ pub struct Capabilities {
 }
 
 impl Capabilities {
-    /// Capabilities of a store that keeps nothing beyond its life.
-    pub const fn new(is_durable: bool, is_shared: bool, ranks: bool) -> Self {
-        let (is_sealed, reads_past_damage, stores_bytes) = (false, false, false);
-        Self { is_durable, is_shared, ranks, is_sealed, reads_past_damage, stores_bytes }
-    }
+    /// A store that can do none of this, such as one in memory.
+    pub const NONE: Self = Self {
+        is_durable: false,
+        is_shared: false,
+        ranks: false,
+        is_sealed: false,
+        reads_past_damage: false,
+        stores_bytes: false,
+    };
 
-    /// Marks a conversation that begins in this store as not exportable where everything is sealed: what leaves the store
-    /// leaves its protection, so somebody has to say that it may.
+    /// Marks a conversation that begins in an encrypted store as not exportable: what leaves the store leaves
+    /// its protection, so the user has to allow it.
     pub(crate) fn restrict(self, conversation: &mut Conversation) {
         if self.is_sealed {
             conversation.privacy.exportable = false;
@@ -149,12 +155,12 @@ pub struct Opening<'a> {
     pub created: Time,
 }
 
-/// What a list shows of the messages; replaced whole by each append.
+/// The previews that a turn sets.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tip<'a> {
-    /// The beginning of the first message; kept from the first append that has one.
+    /// The preview of the first message; used only if the conversation has none.
     pub first: &'a str,
-    /// The beginning of the newest assistant message; an empty one keeps what was there.
+    /// The preview of the newest assistant message; an empty one keeps the stored one.
     pub last: &'a str,
 }
 
@@ -169,7 +175,7 @@ pub struct Turn<'a> {
     pub stale: Stale,
     /// The messages.
     pub entries: &'a [Entry<'a>],
-    /// What a list shows.
+    /// The previews that a list shows.
     pub tip: Tip<'a>,
     /// The named branch that the turn goes on with.
     pub branch: Option<MessageId>,
@@ -214,7 +220,7 @@ pub enum Change<'a> {
     Rewrite {
         /// The messages, with what they say from now on.
         messages: &'a [Rewritten<'a>],
-        /// What a list shows; both take the place of what was there.
+        /// The previews; both replace the stored ones, even if empty.
         tip: Tip<'a>,
     },
 }
@@ -339,7 +345,7 @@ impl Space {
 pub enum Named<'a> {
     /// The one of this name.
     One(&'a [u8]),
-    /// Those whose names begin like this.
+    /// Those whose names begin with this.
     Beginning(&'a [u8]),
 }
 

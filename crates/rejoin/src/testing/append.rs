@@ -284,7 +284,7 @@ pub(super) fn the_previews_follow(trial: &mut Trial<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Last activity follows and never goes back.
+/// Last activity follows the turn, and never moves back from a plausible time.
 pub(super) fn last_activity_follows_and_never_goes_back(trial: &mut Trial<'_>) -> Result<()> {
     let id = conversation(1);
     let active = |store: &dyn Store| Ok(row(store, id)?.map(|row| row.active));
@@ -300,7 +300,7 @@ pub(super) fn last_activity_follows_and_never_goes_back(trial: &mut Trial<'_>) -
     Ok(())
 }
 
-/// One that is more than a day ahead of the turn's present is replaced.
+/// A time more than a day ahead of the turn's clock is not plausible, and is replaced.
 pub(super) fn last_activity_far_ahead_of_a_turn_is_replaced(trial: &mut Trial<'_>) -> Result<()> {
     const DAY: i64 = 86_400;
     let id = conversation(1);

@@ -23,7 +23,7 @@ fn told(store: &dyn Read, after: Stamp) -> Result<(Vec<(ConversationId, What)>, 
     }
 }
 
-/// Changes are told oldest first.
+/// Changes are reported oldest first.
 pub(super) fn changes_are_told_oldest_first(trial: &mut Trial<'_>) -> Result<()> {
     for number in [2, 3, 1] {
         Draft::opening(conversation(number)).append(trial.store())?;
@@ -39,7 +39,7 @@ pub(super) fn changes_are_told_oldest_first(trial: &mut Trial<'_>) -> Result<()>
     Ok(())
 }
 
-/// Every change is told, possibly more than once, never skipped.
+/// Every change is reported, possibly more than once, never skipped.
 pub(super) fn every_change_is_told(trial: &mut Trial<'_>) -> Result<()> {
     let (one, two) = (conversation(1), conversation(2));
     Draft::opening(one).append(trial.store())?;
@@ -86,7 +86,7 @@ pub(super) fn an_answer_of_few_changes_has_all(trial: &mut Trial<'_>) -> Result<
     Ok(())
 }
 
-/// A removal is told with its reason.
+/// A removal is reported with its reason.
 pub(super) fn a_removal_is_told_with_its_reason(trial: &mut Trial<'_>) -> Result<()> {
     let id = conversation(1);
     Draft::opening(id).say("a", "", "hi").append(trial.store())?;
@@ -104,7 +104,7 @@ pub(super) fn a_removal_is_told_with_its_reason(trial: &mut Trial<'_>) -> Result
     Ok(())
 }
 
-/// A rewrite is told as one.
+/// A rewrite is reported as one.
 pub(super) fn a_rewrite_is_told_as_one(trial: &mut Trial<'_>) -> Result<()> {
     let id = conversation(1);
     Draft::opening(id).say("a", "", "hi").append(trial.store())?;
@@ -120,7 +120,7 @@ pub(super) fn a_rewrite_is_told_as_one(trial: &mut Trial<'_>) -> Result<()> {
     Ok(())
 }
 
-/// A change is told with the time it was made at.
+/// A change is reported with the time it was made at.
 pub(super) fn a_change_is_told_with_its_time(trial: &mut Trial<'_>) -> Result<()> {
     let id = conversation(1);
     Draft::opening(id).say("a", "", "hi").append(trial.store())?;

@@ -145,7 +145,7 @@ fn refusal(store: &dyn Read, id: ConversationId, what: Selection<'_>) -> (Result
     (told(answer), visited)
 }
 
-/// A missing id is not found, and nothing is visited.
+/// If an id does not exist, the read fails with not found and visits nothing.
 pub(super) fn a_missing_id_is_not_found_and_nothing_is_visited(trial: &mut Trial<'_>) -> Result<()> {
     let id = tree(trial)?;
     Draft::opening(conversation(2)).say("e", "", "elsewhere").append(trial.store())?;
@@ -213,7 +213,7 @@ pub(super) fn bodies_come_back_byte_for_byte(trial: &mut Trial<'_>) -> Result<()
     Ok(())
 }
 
-/// One read sees one moment: what is appended meanwhile is not visited.
+/// A read sees one snapshot: messages that are appended meanwhile are not visited.
 pub(super) fn one_read_sees_one_moment(trial: &mut Trial<'_>) -> Result<()> {
     let id = tree(trial)?;
     let second = trial.second();

@@ -1,4 +1,4 @@
-//! What a vault does beside storing: it replaces its keys, and shows records that do not decrypt.
+//! Administrative operations of a vault: replace keys, list and discard quarantined records.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::model::ConversationId;
 use crate::store::Quarantined;
 
-/// A vault, apart from the conversations in it.
+/// The administrative operations of a vault.
 pub trait Vault: Send + Sync {
     /// The key of the hashes that redaction leaves in place of secrets. It never changes, and the hashes mean nothing outside.
     fn token_key(&self) -> [u8; 32];
@@ -29,7 +29,7 @@ pub trait Vault: Send + Sync {
 
     /// Erases copies, and with them the records that nothing will ever decrypt.
     ///
-    /// A message that others follow leaves a tombstone, and a header is written again. Where that cannot be done, the record
-    /// stays with its copy. A record that was put right meanwhile loses its copy only.
+    /// A message with replies is replaced by a tombstone, and a header is rebuilt. If that fails, record and
+    /// copy stay. If a record decrypts again, only its copy is erased.
     fn discard(&self, records: &[Quarantined]) -> Result<()>;
 }

@@ -1,12 +1,15 @@
-//! The keys of a vault: who can open it, where their secrets are kept, and how keys are replaced.
+//! Everything a vault does besides storing rows: unlocking and key rotation, rollback detection,
+//! re-encryption, and cleanup of damaged records.
 //!
-//! Storing is not here: [`VaultStore`](crate::store::VaultStore) encrypts rows, and knows nothing of this module. What a vault
-//! does besides is:
+//! Storing is not here: [`VaultStore`](crate::store::VaultStore) encrypts rows, and does not use this module.
 //!
-//! - `slots`: what opens it, such as a passphrase, and rotation
-//! - `anchor`: what is known of it outside of its store
-//! - `reseal`: encrypting everything again with new keys
-//! - `quarantine`: what becomes of records that do not decrypt
+//! - `face`: the trait with the administrative operations
+//! - `slots`: unlocking, such as with a passphrase, and key rotation
+//! - `anchor`: what is known of a vault outside its store: its last state, and which one belongs to a place
+//! - `reseal`: re-encryption with new data keys
+//! - `quarantine`: cleanup of records that do not decrypt
+//!
+//! `quarantine` and `reseal` extend `store::sealed::Sealed` with `impl` blocks.
 
 #[cfg(feature = "vault")]
 pub(crate) mod anchor;

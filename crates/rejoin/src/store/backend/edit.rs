@@ -11,9 +11,13 @@ use crate::store::{Anchor, Facets, Put, Version, What};
 pub struct Batch<'a> {
     /// What becomes of a conversation.
     pub edit: Edit<'a>,
-    /// Blobs that are stored or erased with it.
+    /// Blobs to store or erase in the same commit. Set only with [`Edit::Append`], or alone with
+    /// [`Edit::None`].
     pub blobs: Cow<'a, [Put<'a>]>,
-    /// What is noted in the log of changes.
+    /// The entry of the change log; the backend assigns its stamp. None when nothing visible changes.
+    ///
+    /// An append, an amendment and a deletion always have one. [`Edit::None`] and [`Edit::Confirm`] never do,
+    /// and a removal only if messages go.
     pub change: Option<Entry>,
 }
 
@@ -27,7 +31,7 @@ impl<'a> Batch<'a> {
     }
 }
 
-/// An entry of the log of changes. The backend numbers it.
+/// An entry of the log of changes. The backend assigns its stamp.
 #[derive(Clone, Debug)]
 pub struct Entry {
     /// The conversation that changes.
@@ -67,15 +71,15 @@ pub struct Append<'a> {
     pub opening: Option<Opening<'a>>,
     /// New messages, in order of sequence. The last becomes the head.
     pub messages: Vec<NewMessage<'a>>,
-    /// When something was said in it.
+    /// The activity time of this turn alone.
     pub said: Time,
-    /// When it was last active from now on.
+    /// The conversation's last activity after the turn.
     pub active: Time,
-    /// A first preview, where it has none.
+    /// The first preview; set only if the conversation has none.
     pub first: Option<&'a [u8]>,
-    /// A last preview that replaces the one before.
+    /// The last preview, which replaces the stored one.
     pub last: Option<&'a [u8]>,
-    /// The branch whose head becomes the last message, if it is there.
+    /// The named branch whose head moves to the last message; ignored if it does not exist.
     pub branch: Option<MessageId>,
 }
 
@@ -124,7 +128,9 @@ pub struct Amend<'a> {
     pub version: Version,
     /// What changes.
     pub change: Amendment<'a>,
-    /// What is stored in place of the last preview: a vault encrypts the version with it. A change of the previews says the same.
+    /// If set, the stored last preview after the change. A backend sets it after it applied `change`. Only
+    /// `sealed` gives one, because it encrypts other fields with the preview; a change of the previews then
+    /// says the same.
     pub tip: Option<&'a [u8]>,
 }
 
@@ -165,9 +171,12 @@ pub struct Removal<'a> {
     pub conversation: ConversationId,
     /// Its version from now on.
     pub version: Version,
-    /// The messages, in order of sequence. Every child of one of them is one of them.
+    /// The messages, in order of sequence. Every child of one of them is one of them. May be empty.
+    ///
+    /// An empty removal changes no row. It asks a backend to erase what earlier removals of `named` left in
+    /// its files.
     pub going: Vec<Node>,
-    /// What was asked for, whether it is there or not.
+    /// The ids that were requested, including missing ones.
     pub named: &'a [MessageId],
     /// The id and sequence of the head from now on.
     pub head: Option<(MessageId, u32)>,

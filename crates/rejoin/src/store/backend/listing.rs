@@ -22,8 +22,9 @@ impl ListQuery<'_> {
         }
     }
 
-    /// The page of these rows: for stores that hold their rows in memory.
-    pub(crate) fn page_of(&self, rows: Vec<ConversationRow>) -> Page<ConversationRow> {
+    /// Returns the page of these rows: filters, orders and counts them. For an index that holds its rows in
+    /// memory.
+    pub fn page_of(&self, rows: Vec<ConversationRow>) -> Page<ConversationRow> {
         self.page_among(rows.iter())
     }
 

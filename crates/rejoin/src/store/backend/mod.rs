@@ -1,7 +1,8 @@
-//! What a place to store rows has to do. It knows no rule of the contract.
+//! The interface of a storage backend: snapshots, atomic commits, change log, optional indexes.
 //!
-//! A backend reads rows of one moment and commits what was decided from them, all or nothing. [`Keeper`](crate::store::Keeper) makes a
-//! [`Store`](crate::store::Store) of it: every rule of the contract is decided there, once for all backends.
+//! A backend applies batches that were decided elsewhere. [`Keeper`](crate::store::Keeper) makes a
+//! [`Store`](crate::store::Store) of it: it decides appends, changes and removals, once for all backends.
+//! Where a backend has an index of its own, it also answers lists, lookups or searches.
 
 mod edit;
 mod forward;
@@ -14,6 +15,8 @@ pub use edit::{Amend, Amendment, Append, Batch, Edit, Entry, NewBody, NewMessage
 pub(crate) use forward::{forward, forward_but_commits};
 pub(in crate::store) use text::text;
 
+pub use crate::store::tip::{Searchable, searchable};
+
 use crate::error::{Error, Result};
 use crate::model::{Branch, ConversationId, Digest, Head, MessageId, Time};
 use crate::store::{
@@ -23,24 +26,30 @@ use crate::store::{
 
 /// A place to store rows.
 pub trait Backend: Send + Sync {
-    /// Tells what it can do. The answer is the same while it is open.
+    /// Returns what the backend can do. The answer is the same while it is open.
     fn capabilities(&self) -> Capabilities;
 
-    /// Calls `work` with the rows of one moment: a commit that happens meanwhile is not seen.
+    /// Calls `work` with a consistent snapshot. Later commits to a conversation are not visible.
+    ///
+    /// A backend with one file per conversation guarantees this for one conversation at a time. A caller that
+    /// reads several must tolerate one that changed or vanished in between.
     fn snapshot(&self, work: &mut dyn FnMut(&dyn Rows) -> Result<()>) -> Result<()>;
 
-    /// Calls `decide` with the newest rows and stores what it returns, all or nothing.
+    /// Calls `decide` with the newest rows and stores the batch it returns, atomically.
     ///
-    /// Nobody else commits to the same conversation in between. `decide` has no side effects and may be called again. It may read
-    /// by other calls meanwhile, which do not wait for the commit. An
-    /// error of `decide` is the answer, and nothing is stored. With [`Safety::Synced`], what was committed survives a power
-    /// cut when this returns. A message id that the conversation already has is a [conflict](crate::ErrorKind::Conflict).
+    /// No other commit changes what `decide` reads before its batch is stored; the backends here serialize
+    /// all commits of a store. `decide` has no side effects, may be called more than once, and may call the
+    /// read methods of this backend, which must not wait for the commit. If it fails, its error is returned
+    /// and nothing is stored. With [`Safety::Synced`], the batch survives a power cut once this returns. An
+    /// append of a message id that the conversation already has is a [conflict](crate::ErrorKind::Conflict).
     fn commit<'a>(&self, ask: &Ask<'_>, safety: Safety, decide: &mut Decide<'_, 'a>) -> Result<()>;
 
-    /// Calls `decide` for each of these, in order, with its place among them and the newest rows, and stores what it returns.
+    /// Calls `decide` once for each hint, in order, with its index and the newest rows, and stores the
+    /// batches it returns.
     ///
-    /// Each is stored as [`Self::commit`] does, before the next is decided. A backend that can stores all of them in one
-    /// commit, and then nothing when one fails. Otherwise those before the one that fails stay.
+    /// Each batch is stored as by [`Self::commit`] and is visible to the next decision. A backend that can
+    /// combine them stores all of them or, if one fails, none. A backend that cannot combine commits calls
+    /// `commit` for each ([`one_by_one`]); batches before the one that fails stay.
     fn commit_each<'a>(
         &self,
         asks: &[Ask<'_>],
@@ -48,40 +57,46 @@ pub trait Backend: Send + Sync {
         decide: &mut DecideEach<'_, 'a>,
     ) -> Result<()>;
 
-    /// Calls `work`, which commits removals, and erases what they leave in the backend's own files before it returns.
+    /// Runs `work`, which calls [`Self::commit`], then erases the removed bytes from the backend's files.
+    ///
+    /// It must not hold a lock that `commit` takes.
     fn erasing(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<()>;
 
-    /// Makes sure that a conversation can be deleted in one commit. Where there is no room for that, it has `trim` remove
-    /// the newest messages, piece by piece.
+    /// Makes sure that a conversation can be deleted in one commit. If there is no disk space for that, it
+    /// calls `trim` to remove the newest messages, some at a time.
+    ///
+    /// `trim` calls [`Self::commit`], so this must not hold a lock that `commit` takes.
     fn make_room(&self, id: ConversationId, trim: &mut Trim<'_>) -> Result<()>;
 
-    /// Returns one blob as it is now.
+    /// Returns one blob as it is now. The rules of [`Read::get`](crate::store::Read::get) apply.
     fn blob(&self, space: Space, owner: Option<ConversationId>, name: &[u8]) -> Result<Option<Vec<u8>>>;
 
-    /// Returns what was committed after a stamp, oldest first, and waits up to `wait` for a first change.
+    /// Returns what was committed after a stamp, oldest first, and waits up to `wait` for a first change. The
+    /// rules of [`Read::changes`](crate::store::Read::changes) apply.
     fn changes(&self, after: Stamp, wait: Duration) -> Result<Vec<Changed>>;
 
-    /// Does a piece of background work for about `budget`.
+    /// Does background work for about `budget`. The rules of
+    /// [`Store::maintain`](crate::store::Store::maintain) apply.
     fn upkeep(&self, task: Task, budget: Duration) -> Result<Progress>;
 
-    /// Lists from an index of its own, if it has one.
+    /// Returns the index of conversations; none makes the keeper visit every conversation.
     fn lists(&self) -> Option<&dyn Lists>;
 
-    /// Searches an index of its own, if it has one.
+    /// Returns the search index; none makes the keeper scan every message.
     fn words(&self) -> Option<&dyn Words>;
 
-    /// Looks up beginnings of names in an index of its own, if it has one.
+    /// Returns the index of ids and slugs; none makes the keeper visit every conversation and message.
     fn prefixes(&self) -> Option<&dyn Prefixes>;
 }
 
 /// Decides what to store.
 pub type Decide<'d, 'a> = dyn FnMut(&dyn Rows) -> Result<Batch<'a>> + 'd;
 
-/// Decides what to store for each of several, by its place.
+/// Decides what to store for each of several hints, by its index.
 pub type DecideEach<'d, 'a> = dyn FnMut(usize, &dyn Rows) -> Result<Batch<'a>> + 'd;
 
-/// Commits one after the other, where several cannot be committed together.
-pub(crate) fn one_by_one(
+/// Implements [`Backend::commit_each`] for a backend that cannot combine commits: one commit for each hint.
+pub fn one_by_one(
     backend: &dyn Backend,
     asks: &[Ask<'_>],
     safety: Safety,
@@ -94,34 +109,39 @@ pub(crate) fn one_by_one(
 /// Removes messages of a conversation.
 pub type Trim<'t> = dyn FnMut(&[MessageId]) -> Result<()> + 't;
 
-/// What a decision is going to read.
+/// What a decision will mostly read, so that a backend can prefetch it. The decision may read other rows.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Ask<'a> {
     /// What is attempted, for the message of an error, such as `append a turn`.
     pub attempt: &'static str,
     /// The conversation it is about.
     pub conversation: Option<ConversationId>,
-    /// True when it is going to be made. What became of an earlier one does not matter then: one that is
-    /// [lost](Presence::Lost) may be told as absent, where it takes long to find out.
+    /// True when the conversation is about to be created. An earlier one that is [lost](Presence::Lost) may
+    /// then be reported as absent, where it takes long to tell the two apart.
     pub is_made: bool,
-    /// Messages of it.
+    /// Messages of that conversation.
     pub messages: &'a [MessageId],
-    /// True when what messages say is going to be removed or replaced.
+    /// True when message bodies are about to be removed or replaced.
     pub is_erasing: bool,
 }
 
-/// Rows of one moment.
+/// The rows of one snapshot.
+///
+/// An unknown conversation, message or sequence yields no rows, not an error. Only the target of
+/// [`Which::Path`] must exist.
 pub trait Rows {
-    /// Tells whether a conversation is there. It takes no longer than its state, and may take much less.
+    /// Returns whether a conversation exists. It takes no longer than [`Self::state`], and may take much
+    /// less.
     fn has(&self, id: ConversationId) -> Result<bool>;
 
     /// Returns what decisions need to know of a conversation.
     fn state(&self, id: ConversationId) -> Result<Presence>;
 
-    /// Returns when a conversation with this state was last active. It is asked for apart, because it may be encrypted.
+    /// Returns when a conversation with this state was last active. It is a method of its own because the
+    /// time may be encrypted.
     fn active(&self, id: ConversationId, state: &State) -> Result<Time>;
 
-    /// Returns a message of a conversation without its body; none when it has no such message.
+    /// Returns a message of a conversation without its body.
     fn node(&self, id: ConversationId, message: MessageId) -> Result<Option<Node>>;
 
     /// Tells whether a message vouches for this. What it vouches for may be stored as a keyed hash.
@@ -314,20 +334,20 @@ impl ConversationRow {
     }
 }
 
-/// Lists conversations in order.
+/// An index of conversations, ordered by activity.
 pub trait Lists {
-    /// Answers as [`Read::list`](crate::store::Read::list) does.
+    /// Returns a page of the list. The rules of [`Read::list`](crate::store::Read::list) apply.
     fn list(&self, query: &ListQuery<'_>) -> Result<Page<ConversationRow>>;
 }
 
-/// Searches messages.
+/// A search index over messages.
 pub trait Words {
-    /// Answers as [`Read::search`](crate::store::Read::search) does.
+    /// Returns a page of hits. The rules of [`Read::search`](crate::store::Read::search) apply.
     fn search(&self, query: &SearchQuery<'_>) -> Result<Page<Hit>>;
 }
 
-/// Looks up names.
+/// An index of conversation ids, slugs and message ids.
 pub trait Prefixes {
-    /// Answers as [`Read::find`](crate::store::Read::find) does.
+    /// Returns what begins with a text. The rules of [`Read::find`](crate::store::Read::find) apply.
     fn find(&self, text: &str, limit: usize) -> Result<Vec<Found>>;
 }

@@ -1,4 +1,4 @@
-//! What a search found so far, where messages are looked at one by one, and what it could not look at.
+//! Collects one page of hits from messages that are examined one by one.
 
 use std::cmp::Reverse;
 

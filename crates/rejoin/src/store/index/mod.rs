@@ -1,10 +1,10 @@
-//! Word segments, for backends without a full-text index: which messages have which words. `hits.rs` collects what a search
-//! finds, for these backends and for those without any index.
+//! Encoding of word-index segments, shared by `jsonl` and `sealed`. No I/O, no encryption.
 //!
-//! In a vault a segment covers messages of one conversation: [`Ids`] says which and when, [`Words`] which words they have.
-//! In plain files it covers messages of many conversations, and its words are split into [`Pages`], so that a lookup reads
-//! little of it. docs/vault-format.md and docs/format.md have every byte. Nothing here seals, reads or stores, and no bytes
-//! make it panic or take more memory than they have themselves, many times over.
+//! In a vault a segment covers messages of one conversation: [`Ids`] says which and when, [`Words`] which
+//! words they have. In plain files it covers messages of many conversations, and its words are split into
+//! [`Pages`], so that a lookup reads little of it. docs/vault-format.md and docs/format.md define every byte.
+//! Malformed bytes are an error: they cause neither a panic nor a use of memory out of proportion to their
+//! length.
 
 mod checksum;
 mod hits;

@@ -204,7 +204,7 @@ impl Drop for Jsonl {
 
 impl Backend for Jsonl {
     fn capabilities(&self) -> Capabilities {
-        Capabilities { reads_past_damage: true, ..Capabilities::new(true, true, false) }
+        Capabilities { is_durable: true, is_shared: true, reads_past_damage: true, ..Capabilities::NONE }
     }
 
     fn snapshot(&self, work: &mut dyn FnMut(&dyn Rows) -> Result<()>) -> Result<()> {

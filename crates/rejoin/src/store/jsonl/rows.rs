@@ -1,4 +1,4 @@
-//! What decisions and readers see of plain files: a conversation is opened once for a moment, and stays as it was then.
+//! `Rows` of plain files: a conversation is opened once for a snapshot, and stays as it was then.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -12,7 +12,7 @@ use crate::store::jsonl::files::{Look, Purpose};
 use crate::store::jsonl::read::told;
 use crate::store::{ListQuery, Named, Order, Space, VisitBlob};
 
-/// A moment of one conversation; others are looked at when they are asked for.
+/// A snapshot of one conversation; others are read when they are asked for.
 pub(super) struct Moment<'s> {
     store: &'s Jsonl,
     /// The conversation that is going to be written to. The lock of those who write is held.

@@ -1,8 +1,9 @@
-//! The keeper: every rule of the store contract, once for all backends.
+//! The keeper decides appends, changes and removals, once for all backends.
 //!
-//! It decides from rows of one moment what is stored, and hands the backend changes, never whole rows. `append.rs` decides
-//! where a turn goes and whether it is a branch, `amend.rs` and `remove.rs` what becomes of a conversation, `read.rs` which
-//! messages are meant. What the backend has an index for, it is asked for; `scan.rs` does without.
+//! It reads a snapshot, decides, and hands the backend changes, never whole rows. `append.rs` decides where a
+//! turn goes and whether it starts a branch, `amend.rs` and `remove.rs` what becomes of a conversation,
+//! `read.rs` which messages a read visits. Lists, lookups and searches go to the backend's index if it has
+//! one; otherwise `scan.rs` visits everything.
 
 mod activity;
 mod amend;
@@ -57,7 +58,7 @@ impl<B: Backend> Backend for Keeper<B> {
     forward!(self, self.backend);
 }
 
-/// The answer of `work`, which reads rows of one moment.
+/// The answer of `work`, which reads a snapshot.
 fn snapshot<T>(backend: &dyn Backend, mut work: impl FnMut(&dyn Rows) -> Result<T>) -> Result<T> {
     let mut answer = None;
     backend.snapshot(&mut |rows| {

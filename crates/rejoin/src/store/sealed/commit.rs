@@ -1,4 +1,5 @@
-//! Commits: what was decided is encrypted with the keys of the same moment, so that no key can vanish in between.
+//! Commits: a decided batch is encrypted within the same commit, with the keys of its snapshot, so that no
+//! key can vanish in between.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -116,7 +117,7 @@ fn names_in(moment: &Moment<'_>, batch: &Batch<'_>) -> Vec<(String, String)> {
     names.chain([(inner.to_string(), append.conversation.to_string())]).collect()
 }
 
-/// Encrypts what was decided at a moment.
+/// Encrypts a batch that was decided from a snapshot.
 struct Sealing<'m, 'r> {
     moment: &'m Moment<'r>,
     /// Blobs beside those of the batch.

@@ -1,14 +1,14 @@
-//! The backend of a vault: it is around another backend, which sees hashed names, encrypted bytes, sizes and order, and nothing
-//! else.
+//! The backend of a vault. It wraps another backend, which sees hashed names, encrypted bytes, sizes and
+//! order, and nothing else.
 //!
-//! docs/vault-format.md has every byte. Everything is encrypted with a key of its conversation, and bound to its place, so
-//! that a record that was changed, moved or swapped does not open. Then it is copied to quarantine, and whoever asked for it
-//! is told; the rest stays readable. The rules of the contract are the keeper's, as for every backend. Who can open a vault and
-//! how its keys are replaced is not here, but above the store.
+//! docs/vault-format.md defines every byte. Each record is encrypted with a key of its conversation and bound
+//! to its place, so that one that was changed, moved or swapped does not decrypt. It is then copied to
+//! quarantine and named in the error; the rest stays readable. As for every backend, the keeper decides.
+//! Unlocking a vault and replacing its keys is not here but in `vault`.
 //!
 //! - `keys`: keys, envelopes and hashed names
-//! - `records`: what is sealed of each kind of record
-//! - `search`: the index of words
+//! - `records`: the layout of each kind of record
+//! - `search`: the word index
 //! - the files here: commits, reads, lists, changes and checks, in terms of these
 
 pub(crate) mod batch;
@@ -60,7 +60,7 @@ pub(crate) const SEGMENTS: Space = Space::Wrapper(7);
 /// Where it stores copies of records that do not decrypt.
 pub(crate) const QUARANTINE: Space = Space::Wrapper(10);
 
-/// Keeps conversations in a backend, encrypted.
+/// Stores conversations in a backend, encrypted.
 pub type VaultStore = Keeper<Sealed>;
 
 /// Encrypts rows, and stores them in another backend.
@@ -72,13 +72,13 @@ pub struct Sealed {
     rows: Mutex<Rows>,
     /// Held by whoever brings the list of all conversations up to date.
     refreshing: Mutex<()>,
-    /// How this handle left the conversations it appended to.
+    /// Trailers of the conversations that this handle appended to.
     tips: Mutex<Tips>,
     /// What a check has still to look at; none between checks.
     checking: Mutex<Option<Vec<ConversationId>>>,
     /// How many records were found that do not open.
     quarantined: AtomicU32,
-    /// Records that do not open, and are not copied yet: nothing can be written while a moment is looked at.
+    /// Records that do not open, and are not copied yet: nothing can be written while a snapshot is read.
     lost: Mutex<Vec<Record>>,
     /// What the search index has still to take in.
     backlog: Mutex<Backlog>,

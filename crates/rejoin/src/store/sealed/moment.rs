@@ -1,7 +1,7 @@
-//! Rows of one moment, opened.
+//! `Rows` of a vault: the inner snapshot, decrypted.
 //!
-//! What does not open is passed over, and the rest is visited. Then the visit ends with an error that names every such
-//! record, so that nobody takes a part for the whole.
+//! A visit goes on past records that do not decrypt, and then ends with an error that names each of them, so
+//! that nobody takes a part for the whole.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,12 +26,12 @@ use crate::store::sealed::records::tips::Tip;
 use crate::store::sealed::{KEYS, Sealed};
 use crate::store::{Named, Order, Space, VisitBlob};
 
-/// What a backend shows at one moment, opened.
+/// A snapshot of the inner backend, decrypted.
 pub(crate) struct Moment<'r> {
     pub(crate) vault: &'r Sealed,
     pub(crate) rows: &'r dyn Rows,
     workspace: Arc<Workspace>,
-    /// Keys of this moment, by owner.
+    /// Keys of this snapshot, by owner.
     keys: RefCell<BTreeMap<Option<ConversationId>, Arc<DataKeys>>>,
     /// Messages that do not open. They are known by their inner names.
     nameless: RefCell<BTreeSet<MessageId>>,

@@ -1,4 +1,4 @@
-//! The rows that were opened, kept current by the inner store's log of changes.
+//! Cache of decrypted conversation rows, refreshed from the inner change log.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, MutexGuard, PoisonError};
@@ -14,7 +14,7 @@ use crate::store::sealed::records::row::Known;
 use crate::store::sealed::scan::Next;
 use crate::store::{ListQuery, Page, Selection, Stamp, What};
 
-/// What is known of the conversations.
+/// The decrypted rows.
 #[derive(Default)]
 pub(crate) struct Rows {
     /// All of them by inner name, as they were after `stamp`; changed only by whoever refreshes.

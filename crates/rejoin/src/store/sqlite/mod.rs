@@ -316,7 +316,13 @@ impl Drop for Sqlite {
 
 impl Backend for Sqlite {
     fn capabilities(&self) -> Capabilities {
-        Capabilities { stores_bytes: self.stores_bytes, ..Capabilities::new(true, true, true) }
+        Capabilities {
+            is_durable: true,
+            is_shared: true,
+            ranks: true,
+            stores_bytes: self.stores_bytes,
+            ..Capabilities::NONE
+        }
     }
 
     fn snapshot(&self, work: &mut dyn FnMut(&dyn Rows) -> Result<()>) -> Result<()> {

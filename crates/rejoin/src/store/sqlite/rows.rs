@@ -1,4 +1,4 @@
-//! Rows of one moment: what a transaction sees.
+//! `Rows` of SQLite: what a transaction sees.
 
 use std::cell::Cell;
 

@@ -76,7 +76,7 @@ impl State {
 
 impl Read for Model {
     fn capabilities(&self) -> Capabilities {
-        Capabilities::new(false, false, false)
+        Capabilities::NONE
     }
 
     fn read(&self, id: ConversationId, what: Selection<'_>, visit: &mut Visit<'_>) -> Result<()> {

@@ -1,6 +1,7 @@
-//! What is known of a vault outside of its store: how far it was when it was last used, and which one belongs to a place.
+//! What is known of a vault outside its store: its last known state (the anchor), and which vault belongs to
+//! a place (the pin).
 //!
-//! An older copy in the place of the store is refused, and so is another vault.
+//! They detect a rollback to an older copy of the store, and a store that was replaced by another vault.
 
 pub(crate) mod anchored;
 pub(crate) mod locations;

@@ -30,7 +30,7 @@ struct Pin {
     place: String,
 }
 
-/// Keeps the pin of one place in a directory outside of the store.
+/// The pin of one place, files in a directory outside the store.
 ///
 /// A place has a pin for the path as it was named and one for the path without symbolic links, where the two differ. So
 /// a link that leads elsewhere does not get around the pin, and neither does another way to the same file.

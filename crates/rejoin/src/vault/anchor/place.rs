@@ -1,8 +1,7 @@
-//! The anchor: what was known of the store when it was last closed, kept outside of it, so that an older copy of the whole
-//! store in its place is noticed.
+//! The anchor file: the last known state of a vault, kept outside its store to detect a rollback.
 //!
-//! It may lag behind the store: it is written after the changes that it speaks of. It is ahead only of a store whose log of
-//! changes a power cut has shortened, until somebody writes to that.
+//! It may lag behind the store, because it is written after the changes that it covers. It is ahead only of a
+//! store whose change log was shortened by a power cut, until the next write.
 
 use std::fmt;
 use std::io;
@@ -41,7 +40,7 @@ const NEWEST: usize = 8;
 /// Ends the name of a table, before the first digits of what vouches for it.
 const TABLE: &str = "rows-";
 
-/// What is written, without what vouches for it.
+/// The contents of the file, without the MAC.
 #[derive(Debug, Serialize, Deserialize, PartialEq, Eq)]
 struct Known {
     version: u32,
@@ -76,7 +75,7 @@ impl Known {
     }
 }
 
-/// Keeps the anchor of a vault in a directory outside of the store.
+/// The anchor of a vault, a file in a directory outside the store.
 pub struct AnchorPlace {
     path: PathBuf,
     vault: VaultId,

@@ -1,4 +1,5 @@
-//! Headers that are lost: what never changes about a conversation is sealed a second time, and a header is written from it.
+//! Rebuilds lost headers: what never changes about a conversation is stored a second time, and a header is
+//! made from it.
 
 use crate::error::Result;
 use crate::model::{Conversation, ConversationId, Time};

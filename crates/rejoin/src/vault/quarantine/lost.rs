@@ -1,7 +1,7 @@
-//! What becomes of lost records when their days in quarantine are over.
+//! Deletes the originals of quarantined records once their retention ends.
 //!
-//! Nothing that opens goes with them: a message that others follow leaves a stone, and a header is written again. Where that
-//! cannot be done yet, the original stays, and so does its copy.
+//! Readable records are never deleted: a lost message with replies is replaced by a tombstone, a lost header
+//! is rebuilt. If that fails, original and copy stay.
 
 use std::collections::{BTreeMap, BTreeSet};
 

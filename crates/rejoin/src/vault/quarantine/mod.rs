@@ -1,6 +1,7 @@
-//! What becomes of records that do not decrypt when their days in quarantine are over.
+//! Cleanup of records that do not decrypt, once their retention in quarantine ends.
 //!
-//! The store copies them there when it finds them. Here the originals go, and what is left is put in order.
+//! The store copies them to quarantine when it finds them. This module deletes the originals and repairs what
+//! refers to them.
 
 mod header;
 mod lost;

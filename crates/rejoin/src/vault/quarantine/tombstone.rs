@@ -1,7 +1,7 @@
-//! Stones: what stands in the place of a lost message that others follow.
+//! Tombstones: what replaces a lost message that has replies.
 //!
-//! The tree keeps its shape, and what follows stays readable. A stone has the id of what was lost, because those who follow
-//! name it, and a digest of its own. So all that follows gets another digest too, in one step, as when something is scrubbed.
+//! The tree keeps its shape and replies stay readable. A tombstone keeps the lost message's id but has its
+//! own digest, so every later digest changes too, in one commit, as in a scrub.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -25,7 +25,7 @@ const ALL: Selection<'static> = Selection::All { order: Order::OldestFirst, offs
 /// What a person, or a model, reads in the place of what was lost. Nobody knows who said it.
 const WORDS: &str = "[A message stood here. It was damaged, did not open any more, and was purged.]";
 
-/// The field that tells a stone from what was said.
+/// The field that marks a tombstone.
 const LOST: &str = "lost";
 
 /// A message of the inner store.
@@ -36,7 +36,7 @@ struct Node {
     opened: Option<Anchor>,
 }
 
-/// The stones that can be laid in a conversation.
+/// The tombstones that can be written to a conversation.
 #[derive(Default)]
 struct Plan {
     nodes: HashMap<MessageId, Node>,
@@ -44,13 +44,13 @@ struct Plan {
     ids: HashMap<MessageId, MessageId>,
     /// When those were said, or the message before them.
     times: HashMap<MessageId, Time>,
-    /// Where stones go, by inner name.
+    /// The messages to replace, by inner name.
     stones: BTreeSet<MessageId>,
 }
 
 impl Plan {
-    /// Leaves those stones that fit: a stone names what stands before it, and what follows is sealed again, so all of that has
-    /// to open, or to become a stone as well.
+    /// Keeps the tombstones that can be written. One names its parent, and everything after it is encrypted
+    /// again, so all of that has to decrypt or to become a tombstone too.
     fn choose(&mut self, lost: &BTreeSet<MessageId>) {
         let broken: Vec<MessageId> =
             self.nodes.iter().filter(|(_, node)| node.opened.is_none()).map(|(name, _)| *name).collect();
@@ -93,7 +93,7 @@ impl Sealed {
         Ok(chain.segments.into_iter().flat_map(|ids| ids.held).collect())
     }
 
-    /// Puts stones in the place of lost messages, which are named by their inner names, and returns where.
+    /// Replaces lost messages, given by inner name, by tombstones, and returns those that it replaced.
     pub(crate) fn lay_stones(
         &self,
         inner: ConversationId,
@@ -210,7 +210,7 @@ fn rechained(plain: &Plain<'_>, parent: Option<Anchor>) -> Digest {
     }
 }
 
-/// What stands in the place of a message.
+/// The message that replaces a lost one.
 fn stone(time: Time) -> Message {
     let mut message = Message::user(WORDS).at(time);
     message.extra.set(LOST, Json::of(&"corruption-detected").expect("a word is JSON"));

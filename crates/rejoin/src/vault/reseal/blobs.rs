@@ -1,4 +1,4 @@
-//! The blobs of an owner.
+//! The pass over an owner's blobs; search segments are rebuilt instead.
 
 use crate::error::Result;
 use crate::store::backend::{Ask, Batch, Rows};
@@ -17,11 +17,11 @@ const BATCH: usize = 4 << 20;
 /// A blob that was encrypted again: its space, its inner name, its bytes.
 type Resealed = (Space, Vec<u8>, Vec<u8>);
 
-/// Encrypts blobs of a moment again.
+/// Re-encrypts blobs of a snapshot.
 type Reseal<'r, 'v> = dyn FnMut(&mut Piece<'v>, &dyn Rows) -> Result<Vec<Resealed>> + 'r;
 
 impl<'v> Piece<'v> {
-    /// Seals the blobs of the owner, but for search segments: they are made anew.
+    /// Re-encrypts the blobs of the owner, except search segments: they are rebuilt.
     pub(crate) fn blobs(&mut self) -> Result<()> {
         for space in Space::ALL {
             let mut old = Vec::new();
@@ -71,7 +71,7 @@ impl<'v> Piece<'v> {
         })
     }
 
-    /// Stores the blobs that `seal` makes of those at the moment of the commit.
+    /// Stores the blobs that `seal` makes of those that its commit reads.
     fn reseal(&mut self, seal: &mut Reseal<'_, 'v>) -> Result<()> {
         let attempts = Attempts::new();
         let (vault, owner) = (self.vault, self.owner);

@@ -1,4 +1,4 @@
-//! What a conversation is made of: messages, notes, header, previews, branches.
+//! The pass over messages, notes, header, previews and branches.
 //!
 //! A change names the version it was read at, so that nobody's change is undone. An append changes no version; what one has
 //! moved meanwhile, the head of a branch, is looked at again after the write.
@@ -66,7 +66,7 @@ impl Piece<'_> {
         inside.amend(inner, Some(version), &Change::Branch(branch), at)
     }
 
-    /// Reads messages from an offset on, and seals those that another key sealed.
+    /// Reads messages from an offset on, and re-encrypts those of old keys.
     fn batch(&mut self, inner: ConversationId, offset: u64) -> Result<Batch> {
         let mut batch = Batch::default();
         let all = Selection::All { order: Order::OldestFirst, offset, limit: u64::MAX };
@@ -120,7 +120,7 @@ impl Piece<'_> {
         self.rewrite(inner, &[], version)
     }
 
-    /// Rewrites messages, with previews that the newest key seals.
+    /// Rewrites messages, with previews encrypted with the newest key.
     fn rewrite(
         &mut self,
         inner: ConversationId,

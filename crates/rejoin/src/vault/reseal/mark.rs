@@ -1,4 +1,4 @@
-//! How far an owner is in a run that seals everything anew.
+//! How far the re-encryption of an owner is.
 //!
 //! ```text
 //! id of the run, 16 | stage, 1
@@ -44,7 +44,7 @@ impl Mark {
     /// The mark of an owner; none when there is none.
     pub(crate) fn read(inner: &dyn Store, owner: Option<ConversationId>) -> Result<Option<Self>> {
         let Some(bytes) = blob(inner, owner, MARK)? else { return Ok(None) };
-        let broken = || Error::corrupt("what is known of sealing anew does not read");
+        let broken = || Error::corrupt("the mark of the re-encryption is malformed");
         let (run, rest) = bytes.split_first_chunk().ok_or_else(broken)?;
         let stage = match rest.first() {
             Some(0) => Stage::Begun,

@@ -1,15 +1,14 @@
-//! Sealing anew: an owner gets a new data key, and everything that is sealed with another is sealed with that, while others
-//! use the vault.
+//! Re-encryption: gives an owner (a conversation, or everything without one) a new data key and re-encrypts
+//! its records while the vault is in use.
 //!
 //! ```text
-//! 1  one write: the new key before the others, and that it is begun
-//! 2  what another key sealed is sealed with the new one, a batch at a time, until a look finds nothing
-//! 3  one write: the new key alone, and that it is done
+//! 1  one write: the new key ahead of the old ones, and the mark "begun"
+//! 2  records of old keys are re-encrypted with the new one, a batch at a time, until a pass finds none
+//! 3  one write: the new key alone, and the mark "done"
 //! ```
 //!
-//! Whatever is stored is sealed with the newest key of the moment that it is stored in, so that 1 is the last moment at which anything is sealed
-//! with another, and 2 finds all of that. At every moment each record opens with a key of the owner. Links, digests and what is inside
-//! stay as they are.
+//! New records always use the newest key, so after step 1 nothing is written with an old key. At any time
+//! every record decrypts with a key of its owner. Links, digests and contents do not change.
 
 mod blobs;
 mod conversation;
@@ -30,24 +29,24 @@ use crate::store::sealed::{KEYS, Sealed};
 use crate::store::{Put, Safety};
 use crate::vault::reseal::piece::Piece;
 
-/// How often somebody who writes all the time may make it start over.
+/// How many passes concurrent writes may cause.
 const ATTEMPTS: usize = 100;
 
 /// What became of an owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Renewed {
-    /// Everything is sealed with a key that was made in this run.
+    /// Every record is encrypted with a key that was made in this run.
     Done,
-    /// The same, but for records that do not open; the keys before stay for them.
+    /// The same, except for records that do not decrypt; their keys stay.
     Damaged,
-    /// It was removed meanwhile.
+    /// The owner was removed meanwhile.
     Gone,
 }
 
 impl Sealed {
-    /// Seals everything of an owner, who is named by the inner name, with a new key, unless this run has done so.
+    /// Re-encrypts the records of an owner, given by inner name, with a new key, unless this run has done so.
     ///
-    /// Nobody else may change keys meanwhile.
+    /// The caller makes sure that nobody else changes keys meanwhile.
     pub(crate) fn seal_anew(&self, owner: Option<ConversationId>, run: RunId) -> Result<Renewed> {
         match self.try_seal_anew(owner, run) {
             Err(error) if error.kind() == ErrorKind::NotFound && owner.is_some() => Ok(Renewed::Gone),
@@ -74,7 +73,8 @@ impl Sealed {
         Ok(if damaged == 0 { Renewed::Done } else { Renewed::Damaged })
     }
 
-    /// Seals a pass at a time, and answers how many records of the last one do not open.
+    /// Makes passes until one finds nothing to re-encrypt. Returns how many records of the last one do not
+    /// decrypt.
     fn seal_until_nothing_is_left(&self, owner: Option<ConversationId>, keys: &[DataKey]) -> Result<u64> {
         for _ in 0..ATTEMPTS {
             let mut pass = Piece::new(self, owner, &keys[0]);
@@ -89,7 +89,7 @@ impl Sealed {
                 }
             }
         }
-        Err(Error::new(ErrorKind::Locked, "somebody writes so much that it cannot be sealed anew"))
+        Err(Error::new(ErrorKind::Locked, "re-encryption cannot keep up with concurrent writes"))
     }
 
     /// The keys of an owner; none when the owner is gone.

@@ -1,4 +1,4 @@
-//! Single records: sealed with the newest key where another sealed them.
+//! One pass, and how it re-encrypts a single record.
 
 use crate::error::Result;
 use crate::model::ConversationId;
@@ -8,19 +8,19 @@ use crate::store::sealed::keys::encoding::{from_text, to_text};
 use crate::store::sealed::keys::envelope::key_of;
 use crate::store::sealed::keys::held::{Ring, Trouble};
 
-/// One pass over everything of an owner.
+/// One re-encryption pass over an owner.
 pub(crate) struct Piece<'v> {
     pub(crate) vault: &'v Sealed,
     pub(crate) owner: Option<ConversationId>,
     pub(crate) key: &'v DataKey,
     ring: Ring<'v>,
-    /// How many records another key sealed.
+    /// How many records were re-encrypted.
     pub(crate) sealed: u64,
-    /// How many do not open.
+    /// How many do not decrypt.
     pub(crate) damaged: u64,
 }
 
-/// Where a record is: what it is sealed for, under which tag, in which place.
+/// What a record is encrypted for: the use of its key, the context, and the place.
 #[derive(Clone, Copy)]
 pub(crate) struct At<'a>(pub(crate) Use, pub(crate) &'a str, pub(crate) &'a [&'a [u8]]);
 
@@ -37,7 +37,7 @@ impl<'v> Piece<'v> {
         self.blobs()
     }
 
-    /// True when another key than the newest sealed this.
+    /// True when this is encrypted with a key other than the newest.
     pub(crate) fn is_old(&self, envelope: &[u8]) -> bool {
         key_of(envelope) != Ok(self.key.id())
     }
@@ -47,7 +47,7 @@ impl<'v> Piece<'v> {
         !stored.is_empty() && self.vault.held.encoding().key_of(stored) != Ok(self.key.id())
     }
 
-    /// Seals with the newest key; none when it is, or when it does not open.
+    /// Re-encrypts with the newest key; none when that is its key already, or when it does not decrypt.
     pub(crate) fn sealed(&mut self, at: At<'_>, envelope: &[u8]) -> Result<Option<Vec<u8>>> {
         if !self.is_old(envelope) {
             return Ok(None);

@@ -1,4 +1,5 @@
-//! Sealing a whole vault anew: every data key is replaced, one owner after the other, by whoever goes on where another ended.
+//! Re-encrypts a whole vault: replaces every data key, one owner after the other. An interrupted run can be
+//! continued.
 
 use std::sync::Arc;
 
@@ -12,23 +13,24 @@ use crate::vault::reseal::Renewed;
 use crate::vault::reseal::mark::{RunId, random_run};
 use crate::vault::slots::keys::Keys;
 
-/// What is sealed anew in a fraction of a second.
+/// How many bytes are re-encrypted in a fraction of a second.
 const MUCH: usize = 8 << 20;
 
-/// What sealing everything anew came to.
+/// What a re-encryption did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SealedAnew {
     /// How many conversations have a new data key.
     pub conversations: u64,
-    /// How many of them have records that do not open; these stay as they were, with their key.
+    /// How many of them have records that do not decrypt; these stay as they were, with their key.
     pub damaged: u64,
 }
 
 impl Keys {
-    /// Seals every record with a new data key. `report` is told how many conversations are done, and how many there are.
+    /// Re-encrypts every record with a new data key. `report` is called with how many conversations are done,
+    /// and how many there are.
     ///
-    /// Others may go on using the vault, and keys may be rotated. If it is interrupted, everything can be read, and the next
-    /// call goes on where this one ended.
+    /// The vault stays in use, and its keys may be rotated. If it is interrupted, everything can be read, and
+    /// the next call goes on where this one ended.
     pub fn seal_anew(&self, report: &mut dyn FnMut(u64, u64)) -> Result<SealedAnew> {
         self.seal_all_anew(report).map_err(|error| error.during("seal everything anew"))
     }
@@ -52,8 +54,8 @@ impl Keys {
         Ok(sealed)
     }
 
-    /// Seals what belongs to no conversation anew, such as lines of the prompt. Answers what kept its key: all of it where
-    /// that would take long, or records that do not open.
+    /// Re-encrypts what belongs to no conversation, such as lines of the prompt. Returns what kept its key:
+    /// all of it if that would take long, or records that do not decrypt.
     pub(crate) fn seal_unowned_anew(&self, vault: &Sealed) -> Result<Option<&'static str>> {
         if is_much(self.inner.as_ref())? {
             return Ok(Some("what belongs to no conversation kept its key, because it is much"));
@@ -62,7 +64,7 @@ impl Keys {
         Ok((renewed == Renewed::Damaged).then_some("records that do not open kept their key"))
     }
 
-    /// Seals one conversation anew, which is named by its inner name.
+    /// Re-encrypts one conversation, given by inner name.
     pub(crate) fn seal_one_anew(&self, vault: &Sealed, inner: ConversationId) -> Result<()> {
         self.seal_owner(vault, Some(inner), random_run()).map(drop)
     }
@@ -88,7 +90,7 @@ impl Keys {
     }
 }
 
-/// True when what belongs to no conversation is more than is sealed anew after every purge.
+/// True when what belongs to no conversation is too much to re-encrypt after every purge.
 fn is_much(inner: &dyn Read) -> Result<bool> {
     let mut size = 0;
     for space in Space::ALL {

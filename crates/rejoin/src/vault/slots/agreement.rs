@@ -1,4 +1,5 @@
-//! Key pairs of slots: whoever has the public half can seal to a slot that only its private half opens.
+//! X25519 key pairs of slots. Anyone with the public key can encrypt to a slot; only its private key
+//! decrypts.
 
 use aws_lc_rs::agreement::{PrivateKey, UnparsedPublicKey, X25519, agree};
 use zeroize::Zeroizing;

@@ -1,4 +1,4 @@
-//! Who holds the keys: opens the record with whatever is at hand, as often as it is asked.
+//! Unlocks a vault: tries secret stores, then prompts.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,16 +16,16 @@ use crate::vault::slots::{Places, Secret, SlotId, SlotKind, VaultId};
 /// How often a person may try before it is an error.
 const TRIES: u32 = 3;
 
-/// What is asked of a person when no place opens the vault.
+/// What a person is asked for when no stored secret unlocks the vault.
 #[derive(Clone, Debug)]
 pub struct Wanted {
     /// The vault.
     pub vault: VaultId,
-    /// What would open it: a passphrase, a recovery key, or either.
+    /// What would unlock it: a passphrase, a recovery key, or either.
     pub kinds: Vec<SlotKind>,
-    /// Why the places did not open it, as parts of a sentence.
+    /// Why the stored secrets did not unlock it, as parts of a sentence.
     pub obstacles: Vec<String>,
-    /// Counts the tries, from 1.
+    /// The number of this attempt, from 1.
     pub attempt: u32,
 }
 
@@ -38,10 +38,10 @@ pub enum Answer {
     Recovery(Secret),
 }
 
-/// Asks a person; none when nobody is there to be asked, or they gave up.
+/// Prompts a person; none when there is nobody to ask, or they gave up.
 pub type Ask = dyn Fn(&Wanted) -> Result<Option<Answer>> + Send + Sync;
 
-/// Opens a vault with the secrets of places, or with what a person gives.
+/// Unlocks a vault with stored secrets, or with what a person enters.
 #[derive(Clone)]
 pub struct Keyholder {
     places: Places,
@@ -53,7 +53,7 @@ pub struct Keyholder {
 }
 
 impl Keyholder {
-    /// Opens with the secrets of these places.
+    /// Unlocks with these stored secrets.
     pub fn new(places: Places) -> Self {
         Self { places, ask: None, opened: Arc::default(), pin: None }
     }

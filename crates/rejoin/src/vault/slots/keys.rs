@@ -1,4 +1,4 @@
-//! The keys of a vault, for whoever looks after them: making a vault, adding a slot, seeing which there are.
+//! Creating a vault, adding slots, reading its status.
 
 use std::fmt;
 use std::fs::File;
@@ -74,7 +74,7 @@ pub struct VaultStatus {
     pub slots: Vec<SlotStatus>,
     /// True when a rotation was begun and not finished; everything can be read all the same.
     pub is_rotating: bool,
-    /// True when everything was to be sealed anew, and not all of it is.
+    /// True when a re-encryption was begun and is not finished.
     pub is_being_sealed: bool,
 }
 

@@ -1,5 +1,5 @@
-//! Who can open a vault: slots, each with a key pair, so that a new workspace key can be sealed to all of them without
-//! asking anybody.
+//! Slots: the ways to unlock a vault. Each has a key pair, so that a new workspace key can be encrypted to
+//! all of them without asking anybody.
 
 mod agreement;
 mod holder;

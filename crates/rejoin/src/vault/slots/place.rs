@@ -1,4 +1,5 @@
-//! Where secrets of slots are kept: outside the store, so that whoever has the store does not have them.
+//! Where the secrets of slots are stored: outside the vault's store, so that a copy of it does not include
+//! them.
 
 use std::fmt;
 use std::fs::File;
@@ -13,30 +14,31 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::store::durable::{self, Existing};
 use crate::vault::slots::{Secret, SlotId, SlotKind, VaultId};
 
-/// A place outside the store that keeps the secrets of slots.
+/// Stores the secrets of slots, outside the vault's store.
 pub trait SecretPlace: fmt::Debug + Send + Sync {
-    /// The secret of a slot; none when the place has none. A place that cannot be asked is an error:
-    /// [`Unsupported`](ErrorKind::Unsupported) where this machine has none, so that nobody waits for it to answer.
+    /// Returns the secret of a slot, if it is stored here. If this cannot be asked, it fails: with
+    /// [`Unsupported`](ErrorKind::Unsupported) if the machine has no such service, so that nobody waits for
+    /// an answer.
     fn get(&self, vault: VaultId, slot: SlotId) -> Result<Option<Secret>>;
 
-    /// Keeps the secret of a slot. It survives a crash once this returns.
+    /// Stores the secret of a slot. It survives a crash once this returns.
     fn set(&self, vault: VaultId, slot: SlotId, secret: &Secret) -> Result<()>;
 
-    /// Forgets the secret of a slot. One that is gone already is a success.
+    /// Removes the secret of a slot. Succeeds if it is gone already.
     fn remove(&self, vault: VaultId, slot: SlotId) -> Result<()>;
 }
 
-/// The places of this machine, by the kind of slot whose secrets they keep.
+/// The secret stores of this machine, by the kind of slot.
 #[derive(Clone, Debug, Default)]
 pub struct Places {
-    /// The keyring of the system.
+    /// The system's keyring.
     pub keyring: Option<Arc<dyn SecretPlace>>,
-    /// Files of the owner.
+    /// Files that only the owner can read.
     pub files: Option<Arc<dyn SecretPlace>>,
 }
 
 impl Places {
-    /// The place for slots of a kind.
+    /// The secret store for slots of a kind.
     pub(crate) fn of(&self, kind: SlotKind) -> Result<&dyn SecretPlace> {
         let place = match kind {
             SlotKind::Keyring => self.keyring.as_deref(),

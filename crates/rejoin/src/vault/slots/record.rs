@@ -10,6 +10,7 @@ use zeroize::Zeroizing;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::store::sealed::KEYS;
+use crate::store::sealed::keys::held::RECORD;
 use crate::store::sealed::keys::key::{Key, KeyId};
 use crate::store::sealed::keys::workspace::Workspace;
 use crate::store::{Named, Put, Read};
@@ -17,9 +18,6 @@ use crate::vault::slots::agreement::Pair;
 use crate::vault::slots::slot::Slot;
 use crate::vault::slots::text::{Base64, Hex};
 use crate::vault::slots::{SlotId, SlotKind, VaultId};
-
-/// What the record is kept as, in the space of keys, without an owner.
-pub(crate) const NAME: &[u8] = b"vault";
 
 /// The version of the vault's format.
 const VERSION: u32 = 2;
@@ -116,7 +114,7 @@ impl Record {
     /// Reads the record of a store, with the bytes that its last field vouches for; none when the store has none.
     pub(crate) fn read(inner: &dyn Read) -> Result<Option<(Self, Written)>> {
         let mut bytes = None;
-        inner.get(KEYS, None, Named::One(NAME), &mut |_, found| {
+        inner.get(KEYS, None, Named::One(RECORD), &mut |_, found| {
             bytes = Some(found.to_vec());
             Ok(())
         })?;
@@ -216,7 +214,7 @@ impl Written {
 
 /// The blob that holds a record.
 pub(crate) const fn put(bytes: &[u8]) -> Put<'_> {
-    Put { space: KEYS, owner: None, name: NAME, bytes: Some(bytes) }
+    Put { space: KEYS, owner: None, name: RECORD, bytes: Some(bytes) }
 }
 
 fn mac(workspace: &Workspace, body: &[u8]) -> [u8; 32] {

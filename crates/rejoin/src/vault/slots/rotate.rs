@@ -1,15 +1,15 @@
-//! Rotation: a new workspace key for everything, while the vault is in use.
+//! Rotation: replaces the workspace key while the vault is in use.
 //!
 //! ```text
-//! 1  new secrets into the places of keyring and file slots, under new slot ids
-//! 2  one write: the new record, with the key before as retired, and every data key wrapped anew
-//! 3  data keys that others wrapped with the key before meanwhile are wrapped anew
-//! 4  the old secrets are removed from their places
+//! 1  new secrets of keyring and file slots are stored, under new slot ids
+//! 2  one write: the new record, with the old key as retired, and every data key rewrapped
+//! 3  data keys that others wrapped with the old key meanwhile are rewrapped
+//! 4  the old secrets are removed
 //! 5  one write: the record without the retired key
 //! ```
 //!
-//! Before 2 everything opens with the old record, from 2 on with the new one. What 3 to 5 left undone is done by whoever
-//! changes keys next.
+//! Before step 2 the old record unlocks everything, from then on the new one. If steps 3 to 5 are
+//! interrupted, the next change of keys completes them.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{ConversationId, Time};
@@ -31,7 +31,7 @@ const ATTEMPTS: usize = 10;
 pub struct Rotated {
     /// The new epoch.
     pub epoch: u64,
-    /// How many data keys were wrapped anew.
+    /// How many data keys were rewrapped.
     pub keys: u64,
     /// Data keys that do not open, and stay as they were.
     pub unreadable: u64,
@@ -44,7 +44,7 @@ pub struct Rotated {
 
 /// What the one write did.
 struct Switched {
-    /// How many data keys were wrapped anew.
+    /// How many data keys were rewrapped.
     keys: u64,
     /// Whose data keys did not open. Whoever makes a conversation may be about to wrap its key with the key before, which is
     /// no change of the store, so these are looked at again.

@@ -1,4 +1,4 @@
-//! Bytes as they stand in JSON: base64 without padding, or hexadecimal for ids.
+//! Serde types for base64 (without padding) and hex.
 
 use std::fmt;
 

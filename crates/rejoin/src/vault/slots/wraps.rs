@@ -1,4 +1,4 @@
-//! The wrapped data keys of a store: finding all of them while others write, and wrapping them anew.
+//! Finds the wrapped data keys of a store while others write, and rewraps them.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -29,7 +29,7 @@ impl Wrap {
 /// What a search for data keys found.
 #[derive(Debug, Default)]
 pub(crate) struct Rewrapped {
-    /// Keys that were wrapped with another key, wrapped anew.
+    /// Keys that were wrapped with another key, rewrapped.
     pub(crate) wraps: Vec<Wrap>,
     /// Conversations whose keys do not open; they stay as they are.
     pub(crate) unreadable: Vec<Option<ConversationId>>,

@@ -71,7 +71,7 @@ pub(super) const FAULTS: &[Fault] = &[
         Hook::Capabilities(|store| {
             let all = ListQuery { limit: 1, ..ListQuery::default() };
             let is_empty = store.inner.list(&all).is_ok_and(|page| page.items.is_empty());
-            Capabilities::new(false, false, is_empty)
+            Capabilities { ranks: is_empty, ..Capabilities::NONE }
         }),
     ),
     (

@@ -1,11 +1,13 @@
-//! The envelope: what is sealed, with a head that says how and with which key.
+//! The envelope of an encrypted record: a header naming version, cipher suite and key, then nonce, ciphertext
+//! and GCM tag.
 //!
 //! ```text
 //! RJ | version | suite | id of the key, 16 | form, 4 | nonce, 12 | ciphertext | tag, 16
-//! └────────────────── head, 24 ────────────────────┘
+//! └───────────────── header, 24 ───────────────────┘
 //! ```
 //!
-//! The additional data is the tag of the use, the head and the place, so that an envelope opens where it was put only.
+//! The additional data is the context string (such as `rejoin/vault/message/1\n`), the header and the place
+//! (ids of owner and record), so an envelope moved elsewhere does not decrypt.
 
 use std::fmt;
 
@@ -18,14 +20,14 @@ const VERSION: u8 = 2;
 const SUITE: u8 = 1;
 const FORM: u32 = 1;
 
-const HEAD_LENGTH: usize = 24;
+const HEADER_LENGTH: usize = 24;
 const TAG_LENGTH: usize = 16;
 
 /// How long a nonce is.
 pub(crate) const NONCE_LENGTH: usize = 12;
 
 /// How many bytes an envelope has more than what is inside.
-pub(crate) const OVERHEAD: usize = HEAD_LENGTH + NONCE_LENGTH + TAG_LENGTH;
+pub(crate) const OVERHEAD: usize = HEADER_LENGTH + NONCE_LENGTH + TAG_LENGTH;
 
 /// Why an envelope does not open. It is part of a sentence: "the message `a` does not open: …".
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,7 +85,7 @@ impl Sealer {
         self.id
     }
 
-    /// Seals the parts of `inside`, one after the other, for a use and a place.
+    /// Encrypts the parts of `inside`, one after the other, for a context and a place.
     pub(crate) fn seal(&self, tag: &str, place: &[&[u8]], inside: &[&[u8]]) -> Vec<u8> {
         let mut nonce = [0; NONCE_LENGTH];
         fill(&mut nonce);
@@ -112,14 +114,14 @@ impl Sealer {
             .seal_in_place_separate_tag(
                 Nonce::assume_unique_for_key(nonce),
                 Aad::from(additional),
-                &mut envelope[HEAD_LENGTH + NONCE_LENGTH..],
+                &mut envelope[HEADER_LENGTH + NONCE_LENGTH..],
             )
             .expect("what fits into memory can be sealed");
         envelope.extend_from_slice(sealed.as_ref());
         envelope
     }
 
-    /// Opens an envelope where it lies, and returns the part that was inside.
+    /// Decrypts an envelope in place, and returns what was inside.
     pub(crate) fn open_in_place<'e>(
         &self,
         tag: &str,
@@ -130,9 +132,9 @@ impl Sealer {
         if id != self.id {
             return Err(Broken::Key(id));
         }
-        let additional = additional(tag, &envelope[..HEAD_LENGTH], place);
-        let (head, sealed) = envelope.split_at_mut(HEAD_LENGTH + NONCE_LENGTH);
-        let nonce = head[HEAD_LENGTH..].try_into().expect("the head was split off with the nonce");
+        let additional = additional(tag, &envelope[..HEADER_LENGTH], place);
+        let (head, sealed) = envelope.split_at_mut(HEADER_LENGTH + NONCE_LENGTH);
+        let nonce = head[HEADER_LENGTH..].try_into().expect("the head was split off with the nonce");
         let opened =
             self.key.open_in_place(Nonce::assume_unique_for_key(nonce), Aad::from(additional), sealed);
         opened.map(|inside| &*inside).map_err(|_| Broken::Seal)
@@ -142,7 +144,7 @@ impl Sealer {
     pub(crate) fn open(&self, tag: &str, place: &[&[u8]], envelope: &[u8]) -> Result<Vec<u8>, Broken> {
         let mut copy = envelope.to_vec();
         let inside = self.open_in_place(tag, place, &mut copy)?.len();
-        copy.drain(..HEAD_LENGTH + NONCE_LENGTH);
+        copy.drain(..HEADER_LENGTH + NONCE_LENGTH);
         copy.truncate(inside);
         Ok(copy)
     }
@@ -159,13 +161,14 @@ pub(crate) fn key_of(envelope: &[u8]) -> Result<KeyId, Broken> {
     let is_own = envelope.len() >= OVERHEAD
         && envelope.starts_with(MAGIC)
         && envelope[2..4] == [VERSION, SUITE]
-        && envelope[20..HEAD_LENGTH] == FORM.to_be_bytes();
+        && envelope[20..HEADER_LENGTH] == FORM.to_be_bytes();
     if !is_own {
         return Err(Broken::Shape);
     }
     Ok(KeyId::from_bytes(envelope[4..20].try_into().expect("it is longer than a head")))
 }
 
+// For each context every part but the last has a fixed length, so the concatenation is unambiguous.
 fn additional(tag: &str, head: &[u8], place: &[&[u8]]) -> Vec<u8> {
     let mut additional = Vec::with_capacity(128);
     additional.extend_from_slice(tag.as_bytes());
@@ -229,7 +232,7 @@ mod tests {
 
     #[test]
     fn no_two_nonces_are_the_same() {
-        let nonce = || sealer().seal("", &[], &[])[HEAD_LENGTH..HEAD_LENGTH + NONCE_LENGTH].to_vec();
+        let nonce = || sealer().seal("", &[], &[])[HEADER_LENGTH..HEADER_LENGTH + NONCE_LENGTH].to_vec();
         let mut nonces: Vec<Vec<u8>> = (0..1_000).map(|_| nonce()).collect();
 
         nonces.sort();

@@ -1,7 +1,8 @@
-//! The keys at hand: the workspace, and the data keys of conversations, unwrapped when they are first needed.
+//! Cache of unlocked keys: the workspace, and the data keys of conversations, unwrapped when they are first
+//! needed.
 //!
-//! Another process may make new ones at any time. A key that is not known is looked for in the store again before it is
-//! said to be missing.
+//! Another process may make new keys at any time, so a key that is not cached is read from the store before
+//! it is reported missing.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
@@ -24,7 +25,7 @@ pub(crate) const RECORD: &[u8] = b"vault";
 /// The blob that holds the data keys of its owner.
 pub(crate) const DATA: &[u8] = b"data";
 
-/// The blob that holds how far its owner is in a run that seals everything anew.
+/// The blob that holds how far the re-encryption of its owner is. On-disk name; cannot change.
 pub(crate) const MARK: &[u8] = b"anew";
 
 /// The blob, without owner, that names the run that is under way.
@@ -63,7 +64,7 @@ impl Trouble {
 /// Data keys by owner, with the bytes they were unwrapped from.
 type Unwrapped = HashMap<Option<ConversationId>, (Vec<u8>, Arc<DataKeys>)>;
 
-/// The keys at hand.
+/// The unlocked keys of a vault.
 pub(crate) struct Held {
     inner: Arc<dyn Store>,
     unlock: Arc<dyn Unlock>,
@@ -78,7 +79,7 @@ struct Unlocked {
     workspace: Arc<Workspace>,
 }
 
-/// The data keys of a conversation: one, and more while it is sealed anew.
+/// The data keys of a conversation: one, and more while it is re-encrypted.
 pub(crate) struct DataKeys(Vec<DataKey>);
 
 impl DataKeys {
@@ -87,7 +88,7 @@ impl DataKeys {
         Self(vec![key])
     }
 
-    /// What seals.
+    /// The key that encrypts.
     pub(crate) fn newest(&self) -> &DataKey {
         self.0.first().expect("there is at least one")
     }
@@ -200,7 +201,7 @@ impl Held {
         self.cache().remove(&owner);
     }
 
-    /// What opens the records of a conversation, or of what belongs to none.
+    /// The keys that decrypt the records of a conversation, or of what belongs to none.
     pub(crate) const fn ring(&self, owner: Option<ConversationId>) -> Ring<'_> {
         Ring { held: self, owner, keys: Vec::new() }
     }
@@ -213,17 +214,17 @@ impl Held {
 /// How many sets of keys one read holds on to.
 const MOST_RINGS: usize = 8;
 
-/// What opens the records of one owner.
+/// The keys that decrypt the records of one owner.
 #[derive(Clone)]
 pub(crate) struct Ring<'h> {
     held: &'h Held,
     owner: Option<ConversationId>,
-    /// All that were seen: one read sees one moment, and the keys of that moment may be gone before it ends.
+    /// All that were seen: a read sees a snapshot, and the keys of that snapshot may be gone before it ends.
     keys: Vec<Arc<DataKeys>>,
 }
 
 impl Ring<'_> {
-    /// Opens an envelope where it lies.
+    /// Decrypts an envelope in place.
     pub(crate) fn open<'e>(
         &mut self,
         usage: Use,

@@ -10,12 +10,14 @@ use crate::store::sealed::keys::envelope::{Broken, OVERHEAD, Sealer, key_of};
 use crate::store::sealed::keys::key::{KEY_LENGTH, Key, KeyId};
 use crate::store::sealed::keys::names::{Names, owner_bytes};
 
+/// The context of wrapped keys, and of the key that wraps them.
 const WRAP: &str = "rejoin/vault/wrap/1\n";
 
 /// How long a wrapped data key is: its id and an envelope.
 const WRAPPED: usize = KeyId::LENGTH + OVERHEAD + KEY_LENGTH;
 
-/// How many data keys a conversation may have: one, one more while it is sealed anew, and those of records that do not open.
+/// How many data keys a conversation may have: one, one more while it is re-encrypted, and those of records
+/// that do not open.
 pub(crate) const MOST_KEYS: usize = 16;
 
 /// The keys of a vault, unlocked.
@@ -96,7 +98,7 @@ impl Workspace {
 
     /// What wraps keys with a workspace key, whether it is the newest or not.
     pub(crate) fn wrapping_of(id: KeyId, key: &Key) -> Sealer {
-        Sealer::new(id, &key.derive("rejoin/vault/wrap/1\n"))
+        Sealer::new(id, &key.derive(WRAP))
     }
 
     /// The key that vouches for the record of slots.

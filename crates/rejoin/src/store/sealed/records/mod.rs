@@ -1,4 +1,5 @@
-//! What is sealed of each kind of record, and where: messages, rows of a list, blobs, names, and the numbers they vouch for.
+//! The plaintext layout of each kind of encrypted record: messages, rows of a list, blobs, names, and
+//! authenticated numbers.
 
 pub(crate) mod blob;
 pub(crate) mod message;

@@ -1,4 +1,5 @@
-//! How conversations were left by this handle, so that the next append need not open what the last one encrypted.
+//! Cache of trailers: what this handle last encrypted of a conversation, so that the next append need not
+//! decrypt it.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use crate::store::sealed::records::numbers::Numbers;
 /// So many conversations are remembered, because an import may make thousands and come back to none.
 const MOST: usize = 1_000;
 
-/// What is encrypted of a conversation beside its header and messages.
+/// What is encrypted of a conversation besides its header and messages; stored with the last preview.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Tip {
     pub(crate) active: Time,

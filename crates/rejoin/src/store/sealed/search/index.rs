@@ -1,4 +1,4 @@
-//! Catching up with what the search index does not cover yet, in slices, behind the append.
+//! Fills the search index after the append, in slices.
 //!
 //! The log of changes says where to look, so that catching up costs what is new. A stamp is kept up to which everything
 //! was looked at; losing it costs a look at every conversation, and nothing else.

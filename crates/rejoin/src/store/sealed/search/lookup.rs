@@ -1,4 +1,5 @@
-//! Searching: the segments of every conversation, on all cores, and what they do not cover, message by message.
+//! Answers searches: reads the segments of every conversation, on all cores, and message by message what they
+//! do not cover.
 //!
 //! What segments say is a hint. Every message is opened and looked at before it is answered, so that one that was removed or
 //! rewritten meanwhile is not. What does not open is passed over, and named beside what was found.

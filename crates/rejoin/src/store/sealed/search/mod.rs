@@ -1,4 +1,4 @@
-//! The search index of a vault: sealed segments of words for each conversation, filled behind the append.
+//! The search index of a vault: encrypted word segments for each conversation, filled after the append.
 
 pub(crate) mod index;
 pub(crate) mod lookup;

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::*;
 use crate::store::backend::Backend;
-use crate::store::sealed::keys::held::{DATA, blob};
+use crate::store::sealed::keys::held::{DATA, RECORD, blob};
 use crate::testing::{Interpose, Interposed, Write};
 use crate::vault::slots::{SlotId, VaultId};
 
@@ -193,7 +193,7 @@ fn a_disk_of_the_middle_of_a_rotation_gives_the_old_key_to_nobody_after_it() {
     // Two secrets are kept, and the one write is done.
     machine.mortal_keys(&Life::of(3, Last::Done)).rotate(NOW).unwrap_err();
     let disk = MemoryStore::new();
-    let record = blob(machine.store().as_ref(), None, record::NAME).unwrap().unwrap();
+    let record = blob(machine.store().as_ref(), None, RECORD).unwrap().unwrap();
     disk.put(&[record::put(&record)], Safety::Synced).unwrap();
     let opens = || open(&disk).unwrap(&wrapped, owner).is_ok();
     let in_the_middle = opens();

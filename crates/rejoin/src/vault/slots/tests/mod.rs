@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{ConversationId, Time};
 use crate::store::sealed::keys::data_key::DataKey;
-use crate::store::sealed::keys::held::DATA;
+use crate::store::sealed::keys::held::{DATA, RECORD};
 use crate::store::sealed::{KEYS, Unlock, Workspace};
 use crate::store::{
     Facets, MemoryStore, Named, Opening, Put, Safety, Space, SqliteStore, Stale, Store, Tip, Turn,
@@ -387,7 +387,7 @@ fn a_record_that_was_changed_is_noticed() {
 fn read_record(inner: &dyn Store) -> String {
     let mut text = String::new();
     inner
-        .get(KEYS, None, Named::One(record::NAME), &mut |_, bytes| {
+        .get(KEYS, None, Named::One(RECORD), &mut |_, bytes| {
             text = String::from_utf8(bytes.to_vec()).unwrap();
             Ok(())
         })
