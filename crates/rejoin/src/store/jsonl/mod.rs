@@ -229,7 +229,8 @@ impl Backend for Jsonl {
 
     fn erasing(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<()> {
         self.reserve().give_up_if_full();
-        let worked = work();
+        // What blobs were before may say what is erased.
+        let worked = work().and_then(|()| self.drop_old_lines());
         self.reserve().keep();
         worked
     }
