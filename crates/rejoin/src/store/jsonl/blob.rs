@@ -69,6 +69,25 @@ impl Jsonl {
         self.places(space, owner, named)?.iter().try_for_each(|place| self.shelf(place)?.visit(named, visit))
     }
 
+    /// The same for whoever holds the lock of those who write and has looked at the owner: nobody changes its lines or its file
+    /// meanwhile.
+    pub(super) fn visit_blobs_of(
+        &self,
+        kept: &Kept,
+        space: Space,
+        named: Named<'_>,
+        visit: &mut VisitBlob<'_>,
+    ) -> Result<()> {
+        if shelf::has_many_files(space) {
+            return self.visit_blobs(space, Some(kept.id), named, visit);
+        }
+        let place = Place::of(space, Some(kept.id), b"");
+        let mut shelf = self.shelf_without_lines(&place)?;
+        shelf.set_later(blobs_in(kept, &place));
+        self.add_pending(&place, &mut shelf)?;
+        shelf.visit(named, visit)
+    }
+
     /// The files in which blobs may be that are meant, in order of name.
     fn places(
         &self,
