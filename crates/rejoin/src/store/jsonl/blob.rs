@@ -14,6 +14,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::model::ConversationId;
 use crate::store::durable::{self, Existing};
 use crate::store::jsonl::Jsonl;
+use crate::store::jsonl::blob_files::MayBe;
 use crate::store::jsonl::change_log;
 use crate::store::jsonl::fault::During;
 use crate::store::jsonl::files::Seen;
@@ -341,6 +342,9 @@ impl Jsonl {
 
     /// What is being stored together with blobs of others counts already: it will be in place.
     fn add_pending(&self, place: &Place, shelf: &mut Shelf) -> Result<()> {
+        if shelf.nothing_is_pending {
+            return Ok(());
+        }
         for blob in read_pending(&self.pending_path())? {
             let (Some(space), name) = (blob.space(), blob.name.into_bytes()) else { continue };
             if !place.holds(space, blob.owner, &name) {
@@ -381,12 +385,15 @@ impl Jsonl {
 
     /// The same, without what lines of the owner say.
     pub(super) fn shelf_without_lines(&self, place: &Place) -> Result<Shelf> {
-        let on_sheet = self.on_sheet(place)?;
-        let in_file = shelf::read(&place.path(&self.layout))?;
-        Ok(match on_sheet {
+        let is_of_keys = place.space.is_replaced_together();
+        let may_be = if is_of_keys { self.key_files(&place.file_name()) } else { MayBe::ANY };
+        let on_sheet = if may_be.sheet { self.on_sheet(place)? } else { None };
+        let in_file = if may_be.file { shelf::read(&place.path(&self.layout))? } else { Shelf::default() };
+        let shelf = match on_sheet {
             Some(line) if (line.stamp, line.sheet) > (in_file.stamp, in_file.sheet) => line,
             _ => in_file,
-        })
+        };
+        Ok(Shelf { nothing_is_pending: !may_be.pending, ..shelf })
     }
 
     fn write_shelf(&self, place: &Place, shelf: &mut Shelf, care: Care) -> Result<()> {

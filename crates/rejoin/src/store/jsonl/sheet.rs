@@ -136,7 +136,7 @@ fn read_line(line: &[u8]) -> Option<Shelf> {
     let (sheet, stamp) = (columns.next()?.parse().ok()?, columns.next()?.parse().ok()?);
     let items: Vec<Item> = serde_json::from_str(columns.next()?).ok()?;
     let blobs = items.into_iter().map(Item::into_pair).collect();
-    Some(Shelf { stamp, sheet, blobs, has_old_lines: false })
+    Some(Shelf { stamp, sheet, blobs, ..Shelf::default() })
 }
 
 /// Reads the sheet; an empty one when there is none.

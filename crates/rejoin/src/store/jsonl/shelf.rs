@@ -37,6 +37,8 @@ pub(super) struct Shelf {
     pub(super) blobs: BTreeMap<Vec<u8>, Vec<u8>>,
     /// True when its file also says what some of them were before.
     pub(super) has_old_lines: bool,
+    /// True when nothing waited to be put in its place when it was looked at.
+    pub(super) nothing_is_pending: bool,
 }
 
 /// Which file: a space, an owner, and the name of the blob where each has a file of its own.
@@ -83,6 +85,11 @@ impl Place {
     /// True when a blob is here.
     pub(super) fn holds(&self, space: Space, owner: Option<ConversationId>, name: &[u8]) -> bool {
         (self.space, self.owner) == (space, owner) && self.only.as_deref().is_none_or(|only| only == name)
+    }
+
+    /// The name of its file, where it has no folder of its own.
+    pub(super) fn file_name(&self) -> String {
+        self.name() + ENDING
     }
 
     /// The name of its file without the ending, or of its folder where it has one of its own.

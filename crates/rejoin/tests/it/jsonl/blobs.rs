@@ -376,3 +376,40 @@ fn a_key_is_there_while_its_conversation_is_written_anew() {
 
     assert_eq!(missed, 0);
 }
+
+#[test]
+fn a_handle_that_knows_which_files_of_keys_there_are_sees_what_comes() {
+    let place = Place::new();
+    let owners: Vec<ConversationId> = (0..9).map(|_| place.talk(&[&["one"]])).collect();
+    let (store, reader) = (place.store(), place.store());
+    let folder = place.root.join(".store/blobs");
+    let seen = || keys(reader.as_ref(), &owners[..2]);
+    // Nobody added or removed a file for a while, and the reader has looked for many.
+    let settle = || {
+        let long_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(10);
+        fs::File::open(&folder).unwrap().set_modified(long_ago).unwrap();
+        (0..10).for_each(|_| drop(seen()));
+        seen()
+    };
+    store.put(&[key(owners[0], b"first")], Safety::Synced).unwrap();
+
+    let first = settle();
+    store.put(&[key(owners[1], b"second")], Safety::Synced).unwrap();
+    let both = [seen(), settle()];
+    let blob = format!("[{{\"space\":6,\"owner\":\"{}\",\"name\":\"data\",\"bytes\":\"third\"}}]", owners[1]);
+    fs::write(folder.join("pending"), blob).unwrap();
+    let pending = [seen(), settle()];
+    let all: Vec<Put<'_>> = owners.iter().map(|owner| key(*owner, b"together")).collect();
+    store.put(&all, Safety::Synced).unwrap();
+    let together = [seen(), settle()];
+    store.put(&[Put { bytes: None, ..key(owners[1], b"") }], Safety::Synced).unwrap();
+
+    let told = |second: &str| vec!["data=first ".to_owned(), second.to_owned()];
+    assert_eq!(first, told(""));
+    assert_eq!([both, pending], [["data=second "; 2].map(told), ["data=third "; 2].map(told)]);
+    assert_eq!(together, [const { ["data=together "; 2] }; 2].map(|own| own.map(str::to_owned).to_vec()));
+    assert_eq!(
+        [seen(), settle()],
+        [const { ["data=together ", ""] }; 2].map(|own| own.map(str::to_owned).to_vec())
+    );
+}
