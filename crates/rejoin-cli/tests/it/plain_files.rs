@@ -210,6 +210,42 @@ fn each_receipt_follows_one_sync_of_its_conversations_file() {
 }
 
 #[test]
+fn a_new_conversation_with_its_reply_takes_three_syncs_and_one_of_its_folder() {
+    let Some(strace) = Strace::find() else { return };
+    let world = World::of_files();
+    world.rejoin(["the store is there"]).run();
+    let trace = world.path("trace");
+    let mut program =
+        strace.record(&world.program(&["where do we eat in Lisbon?"]), "fsync,fdatasync", &trace);
+
+    let output = program.output().unwrap();
+
+    assert!(output.status.success());
+    let calls = Call::read(&trace);
+    let is_of_a_file = |call: &&Call| call.path().to_string_lossy().contains(".jsonl");
+    let (files, folders): (Vec<_>, Vec<_>) = calls.iter().partition(is_of_a_file);
+    assert_eq!((files.len(), folders.len()), (3, 1), "{calls:?}");
+}
+
+#[test]
+fn a_message_takes_one_sync_wherever_it_goes() {
+    let Some(strace) = Strace::find() else { return };
+    let world = World::of_files();
+    world.rejoin(["append", "the store is there"]).run();
+    let other = world.started("Lisbon");
+    world.append(&other, "{\"role\":\"user\",\"content\":\"one\"}\n");
+    world.started("Porto");
+    let trace = world.path("trace");
+    let program = world.program(&["append", &other, "where do we eat?"]);
+
+    let output = strace.record(&program, "fsync,fdatasync", &trace).output().unwrap();
+
+    assert!(output.status.success());
+    assert_eq!(Call::read(&trace).len(), 1);
+    assert_eq!(told(&world, ["show", "--json"]), told(&world, ["show", &other, "--json"]));
+}
+
+#[test]
 fn nobody_else_may_read_and_the_owner_may_write_under_any_umask() {
     for umask in ["0", "022", "0277", "0777"] {
         let world = World::of_files();

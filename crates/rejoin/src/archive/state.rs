@@ -21,7 +21,7 @@ impl Archive {
         self.put_state(None, name, text, Safety::Synced)
     }
 
-    /// Remembers a text under a name. A power cut may undo it until the next change of the store is on disk.
+    /// Remembers a text under a name. A power cut soon afterwards may undo it.
     pub fn remember_unsynced(&self, name: &str, text: &str) -> Result<()> {
         self.put_state(None, name, Some(text), Safety::Unsynced)
     }

@@ -172,7 +172,7 @@ impl Target {
         if let Some(id) = id
             && archive.conversation(id)?.conversation.project == Some(context.project_key(&archive)?)
         {
-            context.set_active(&archive, id)?;
+            context.set_active_unsynced(&archive, id)?;
         }
         Ok(Self { archive, handle })
     }
@@ -185,7 +185,7 @@ impl Target {
                 let git_commit = head_of(context.config.project());
                 let conversation = Conversation { git_commit, ..Conversation::new().in_project(project.key) };
                 let handle = self.archive.start(conversation)?;
-                context.set_active(&self.archive, handle.id())?;
+                context.set_active_unsynced(&self.archive, handle.id())?;
                 context.note(&format!(
                     "There was no active conversation here, so one was started: {}",
                     handle.id().short()

@@ -1,4 +1,4 @@
-//! Named blobs: files that are replaced whole.
+//! Named blobs: files that are replaced whole. One that need not be safe yet is added to the end of its file.
 //!
 //! Blobs that come with a turn stand in the turn's lines, so that both are there after a crash or neither. Each file
 //! says up to which change it is complete; what a later turn of its owner did to its blobs is taken from the lines.
@@ -14,6 +14,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::model::ConversationId;
 use crate::store::durable::{self, Existing};
 use crate::store::jsonl::Jsonl;
+use crate::store::jsonl::blob_files::MayBe;
 use crate::store::jsonl::change_log;
 use crate::store::jsonl::fault::During;
 use crate::store::jsonl::files::Seen;
@@ -28,6 +29,9 @@ use crate::store::{Named, Put, Safety, Space, Stamp, VisitBlob};
 
 /// From how many blobs on one sync of the whole file system is shorter than one for each.
 const MANY: usize = 32;
+
+/// A file may get so long before it is written whole: a disk gives it as much in any case.
+const BLOCK: u64 = 4 << 10;
 
 /// How often blobs are looked at again that somebody changes meanwhile.
 const ATTEMPTS: usize = 100;
@@ -63,14 +67,26 @@ impl Jsonl {
         named: Named<'_>,
         visit: &mut VisitBlob<'_>,
     ) -> Result<()> {
-        for place in self.places(space, owner, named)? {
-            let shelf = self.shelf(&place)?;
-            let found = shelf.blobs.range(named.start().to_vec()..).take_while(|(name, _)| named.admit(name));
-            for (name, bytes) in found {
-                visit(name, bytes)?;
-            }
+        self.places(space, owner, named)?.iter().try_for_each(|place| self.shelf(place)?.visit(named, visit))
+    }
+
+    /// The same for whoever holds the lock of those who write and has looked at the owner: nobody changes its lines or its file
+    /// meanwhile.
+    pub(super) fn visit_blobs_of(
+        &self,
+        kept: &Kept,
+        space: Space,
+        named: Named<'_>,
+        visit: &mut VisitBlob<'_>,
+    ) -> Result<()> {
+        if shelf::has_many_files(space) {
+            return self.visit_blobs(space, Some(kept.id), named, visit);
         }
-        Ok(())
+        let place = Place::of(space, Some(kept.id), b"");
+        let mut shelf = self.shelf_without_lines(&place)?;
+        shelf.set_later(blobs_in(kept, &place));
+        self.add_pending(&place, &mut shelf)?;
+        shelf.visit(named, visit)
     }
 
     /// The files in which blobs may be that are meant, in order of name.
@@ -260,12 +276,44 @@ impl Jsonl {
             if shelf.blobs == before && shelf.stamp >= stamp {
                 continue;
             }
+            if care == Care::Contents && self.add(&place, blobs, &shelf)? {
+                continue;
+            }
             shelf.stamp = stamp;
-            let is_hidden = self.number_of_sheet(&place)? > 0 || self.has_blobs_in_lines(&place)?;
-            if shelf.blobs.is_empty() && !is_hidden {
+            let is_empty = shelf.blobs.is_empty();
+            if is_empty && self.number_of_sheet(&place)? == 0 && !self.has_blobs_in_lines(&place)? {
                 shelf::erase(&path)?;
             } else {
                 self.write_shelf(&place, &mut shelf, care)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds a blob that belongs to nobody to the end of its file, which is left with what is on this shelf. The answer is false
+    /// when the file has to be written whole: what is erased must not stay, and lines of an owner may hide what is added.
+    fn add(&self, place: &Place, blobs: &[Put<'_>], shelf: &Shelf) -> Result<bool> {
+        let [Put { owner: None, name, bytes: Some(bytes), .. }] = blobs else { return Ok(false) };
+        if place.is_in_own_folder() || self.number_of_sheet(place)? > 0 {
+            return Ok(false);
+        }
+        let path = place.path(&self.layout);
+        let longest = BLOCK.max(2 * shelf.to_text().len() as u64);
+        shelf::add(&path, name, bytes, longest).during(|| format!("write `{}`", path.display()))
+    }
+
+    /// Writes files whole that also say what blobs of nobody were before.
+    pub(super) fn drop_old_lines(&self) -> Result<()> {
+        for space in Space::ALL.into_iter().filter(|space| !shelf::has_many_files(*space)) {
+            let place = Place::of(space, None, b"");
+            // Nothing was added to a file that cannot be read.
+            if !shelf::read(&place.path(&self.layout)).is_ok_and(|shelf| shelf.has_old_lines) {
+                continue;
+            }
+            let _turnstile = self.begin_writing()?;
+            let mut shelf = self.shelf_in_place(&place)?;
+            if shelf.has_old_lines {
+                self.write_shelf(&place, &mut shelf, Care::Now)?;
             }
         }
         Ok(())
@@ -288,7 +336,15 @@ impl Jsonl {
     /// The blobs of a file, as they are now.
     fn shelf(&self, place: &Place) -> Result<Shelf> {
         let mut shelf = self.shelf_in_place(place)?;
-        // What is being stored together with blobs of others counts already: it will be in place.
+        self.add_pending(place, &mut shelf)?;
+        Ok(shelf)
+    }
+
+    /// What is being stored together with blobs of others counts already: it will be in place.
+    fn add_pending(&self, place: &Place, shelf: &mut Shelf) -> Result<()> {
+        if shelf.nothing_is_pending {
+            return Ok(());
+        }
         for blob in read_pending(&self.pending_path())? {
             let (Some(space), name) = (blob.space(), blob.name.into_bytes()) else { continue };
             if !place.holds(space, blob.owner, &name) {
@@ -296,7 +352,7 @@ impl Jsonl {
             }
             shelf.set(&name, blob.bytes.map(Octets::into_bytes).as_deref());
         }
-        Ok(shelf)
+        Ok(())
     }
 
     /// The same, without what is still to be put in place.
@@ -319,8 +375,7 @@ impl Jsonl {
                 return self.shelf_without_lines(place);
             };
             let mut shelf = self.shelf_without_lines(place)?;
-            let own = known.kept.blobs.iter().filter(|((space, of, name), _)| place.holds(*space, *of, name));
-            shelf.set_later(own.map(|((_, _, name), (stamp, bytes))| (name, *stamp, bytes)));
+            shelf.set_later(blobs_in(&known.kept, place));
             if opened.path.symlink_metadata().is_ok_and(|there| Seen::of(&there) == opened.seen) {
                 return Ok(shelf);
             }
@@ -330,12 +385,15 @@ impl Jsonl {
 
     /// The same, without what lines of the owner say.
     pub(super) fn shelf_without_lines(&self, place: &Place) -> Result<Shelf> {
-        let on_sheet = self.on_sheet(place)?;
-        let in_file = shelf::read(&place.path(&self.layout))?;
-        Ok(match on_sheet {
+        let is_of_keys = place.space.is_replaced_together();
+        let may_be = if is_of_keys { self.key_files(&place.file_name()) } else { MayBe::ANY };
+        let on_sheet = if may_be.sheet { self.on_sheet(place)? } else { None };
+        let in_file = if may_be.file { shelf::read(&place.path(&self.layout))? } else { Shelf::default() };
+        let shelf = match on_sheet {
             Some(line) if (line.stamp, line.sheet) > (in_file.stamp, in_file.sheet) => line,
             _ => in_file,
-        })
+        };
+        Ok(Shelf { nothing_is_pending: !may_be.pending, ..shelf })
     }
 
     fn write_shelf(&self, place: &Place, shelf: &mut Shelf, care: Care) -> Result<()> {
@@ -373,6 +431,15 @@ impl Jsonl {
         })();
         written.during(|| format!("write `{}`", path.display()))
     }
+}
+
+/// What lines say of the blobs of a file.
+fn blobs_in<'k>(
+    kept: &'k Kept,
+    place: &Place,
+) -> impl Iterator<Item = (&'k Vec<u8>, Stamp, &'k Option<Vec<u8>>)> {
+    let own = kept.blobs.iter().filter(|((space, of, name), _)| place.holds(*space, *of, name));
+    own.map(|((_, _, name), (stamp, bytes))| (name, *stamp, bytes))
 }
 
 /// Blobs that are being stored together; none when there are none.

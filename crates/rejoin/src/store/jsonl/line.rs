@@ -171,6 +171,10 @@ impl Line {
         self.write_fields(into);
         if is_embeddable(message) {
             into.extend_from_slice(message.as_bytes());
+        } else if is_never_escaped(message.as_bytes()) {
+            into.push(b'"');
+            into.extend_from_slice(message.as_bytes());
+            into.push(b'"');
         } else {
             serde_json::to_writer(&mut *into, message).expect("a text is plain data");
         }
@@ -245,6 +249,9 @@ struct Whole<'a> {
 
 /// The body that stands in a line as `message`; none when it is damaged.
 pub(super) fn body(message: &[u8]) -> Option<Cow<'_, str>> {
+    if let Some(inside) = unescaped(message) {
+        return Some(inside.into());
+    }
     let text = std::str::from_utf8(message).ok()?;
     if is_json(text) {
         return plain(text.into());
@@ -253,6 +260,19 @@ pub(super) fn body(message: &[u8]) -> Option<Cow<'_, str>> {
     let line = format!("{{\"message\":{text}}}");
     let alone = serde_json::from_str::<Whole<'_>>(&line).ok()?.message.get().to_owned();
     plain(alone.into())
+}
+
+/// What a JSON string says in which nothing is escaped, as in those of a vault. None for anything else.
+pub(super) fn unescaped(message: &[u8]) -> Option<&str> {
+    let inside = message.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
+    if is_never_escaped(inside) { std::str::from_utf8(inside).ok() } else { None }
+}
+
+/// True for printable ASCII without quotes and backslashes, which stands in a JSON string as it is.
+fn is_never_escaped(text: &[u8]) -> bool {
+    let is_other = |byte: u8| !(b' '..=b'~').contains(&byte) || byte == b'"' || byte == b'\\';
+    // All of it is looked at, so that the processor looks at many bytes at once.
+    !text.iter().fold(false, |has_other, byte| has_other | is_other(*byte))
 }
 
 fn plain(text: Cow<'_, str>) -> Option<Cow<'_, str>> {
@@ -332,8 +352,23 @@ mod tests {
 
     #[test]
     fn every_body_comes_back_byte_for_byte() {
-        let bodies =
-            ["", "{}", "{ \"a\" : 1.0 }", "{\n}", "{", "{} ", "[1]", "\"x\"", "\0", "{\"a\":\"\\u0041\"}"];
+        let bodies = [
+            "",
+            "{}",
+            "{ \"a\" : 1.0 }",
+            "{\n}",
+            "{",
+            "{} ",
+            "[1]",
+            "\"x\"",
+            "\0",
+            "{\"a\":\"\\u0041\"}",
+            "a/B+9",
+            "a\\b",
+            "a\tb",
+            "é",
+            "\u{7f}",
+        ];
 
         for own in bodies {
             let bytes = written(own);
@@ -342,6 +377,17 @@ mod tests {
 
             assert_eq!((read, back.as_ref()), (line(), own));
             assert_eq!((body_length(&bytes[message]), bytes.pop_newlines()), (Some(own.len()), 1));
+        }
+    }
+
+    #[test]
+    fn a_text_without_escapes_is_read_as_json_reads_it() {
+        for byte in 0..=255_u8 {
+            let message = [b'"', b'a', byte, b'b', b'"'];
+
+            let read = serde_json::from_slice::<String>(&message).ok();
+
+            assert_eq!(body(&message).map(Cow::into_owned), read, "{byte}");
         }
     }
 

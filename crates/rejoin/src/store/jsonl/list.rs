@@ -21,7 +21,7 @@ use crate::store::jsonl::{Jsonl, change_log, recover};
 use crate::store::{Changed, ListQuery, Page, What, durable};
 
 /// A folder that changed this short a time ago may have changed again without its time telling so.
-const SETTLED: i128 = 2_000_000_000;
+pub(super) const SETTLED: i128 = 2_000_000_000;
 
 /// How long the lock of those who write is waited for by one who has an index to write. Whoever lists next tries again.
 const PATIENCE: Duration = Duration::from_millis(20);

@@ -11,6 +11,7 @@
 mod amend;
 mod append;
 mod blob;
+mod blob_files;
 mod change_log;
 mod check;
 mod commit;
@@ -80,6 +81,7 @@ pub struct Jsonl {
     files: Mutex<Files>,
     writer: Mutex<Writer>,
     sheet: Mutex<sheet::Read>,
+    blob_files: Mutex<blob_files::BlobFiles>,
     /// Rung after a change of this handle, so that `changes` need not wait for its next look.
     bell: (Mutex<u64>, Condvar),
     /// Rejoin's own folder, with a lock that tells whoever would erase the store that it is in use.
@@ -126,6 +128,7 @@ impl Keeper<Jsonl> {
             files: Mutex::default(),
             writer: Mutex::default(),
             sheet: Mutex::default(),
+            blob_files: Mutex::default(),
             bell: Default::default(),
             _in_use: in_use,
         }))
@@ -227,7 +230,8 @@ impl Backend for Jsonl {
 
     fn erasing(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<()> {
         self.reserve().give_up_if_full();
-        let worked = work();
+        // What blobs were before may say what is erased.
+        let worked = work().and_then(|()| self.drop_old_lines());
         self.reserve().keep();
         worked
     }

@@ -151,6 +151,11 @@ impl Rows for Moment<'_> {
         named: Named<'_>,
         visit: &mut VisitBlob<'_>,
     ) -> Result<()> {
+        if let Some(written) = self.written.filter(|written| owner == Some(*written))
+            && let Some(look) = self.there(written)?
+        {
+            return self.store.visit_blobs_of(&look.1.kept, space, named, visit);
+        }
         self.store.visit_blobs(space, owner, named, visit)
     }
 }

@@ -135,7 +135,8 @@ fn read_line(line: &[u8]) -> Option<Shelf> {
     let mut columns = std::str::from_utf8(line).ok()?.splitn(4, '\t').skip(1);
     let (sheet, stamp) = (columns.next()?.parse().ok()?, columns.next()?.parse().ok()?);
     let items: Vec<Item> = serde_json::from_str(columns.next()?).ok()?;
-    Some(Shelf { stamp, sheet, blobs: items.into_iter().map(Item::into_pair).collect() })
+    let blobs = items.into_iter().map(Item::into_pair).collect();
+    Some(Shelf { stamp, sheet, blobs, ..Shelf::default() })
 }
 
 /// Reads the sheet; an empty one when there is none.

@@ -15,8 +15,9 @@ use crate::error::Result;
 use crate::model::ConversationId;
 use crate::store::jsonl::fault::During;
 use crate::store::jsonl::layout::Layout;
+use crate::store::jsonl::lines::read_at;
 use crate::store::jsonl::octets::Octets;
-use crate::store::{Put, Space, Stamp, durable};
+use crate::store::{Named, Put, Space, Stamp, VisitBlob, durable};
 
 /// Longer names of blobs are hashed in the names of their files.
 const LONGEST: usize = 100;
@@ -34,6 +35,10 @@ pub(super) struct Shelf {
     /// The number of the sheet whose line it is newer than; of a line, the number of the sheet it came with.
     pub(super) sheet: u64,
     pub(super) blobs: BTreeMap<Vec<u8>, Vec<u8>>,
+    /// True when its file also says what some of them were before.
+    pub(super) has_old_lines: bool,
+    /// True when nothing waited to be put in its place when it was looked at.
+    pub(super) nothing_is_pending: bool,
 }
 
 /// Which file: a space, an owner, and the name of the blob where each has a file of its own.
@@ -80,6 +85,11 @@ impl Place {
     /// True when a blob is here.
     pub(super) fn holds(&self, space: Space, owner: Option<ConversationId>, name: &[u8]) -> bool {
         (self.space, self.owner) == (space, owner) && self.only.as_deref().is_none_or(|only| only == name)
+    }
+
+    /// The name of its file, where it has no folder of its own.
+    pub(super) fn file_name(&self) -> String {
+        self.name() + ENDING
     }
 
     /// The name of its file without the ending, or of its folder where it has one of its own.
@@ -142,15 +152,50 @@ pub(super) fn read(path: &Path) -> Result<Shelf> {
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(Shelf::default()),
         Err(cause) => return Err(cause).during(attempt),
     };
-    let mut lines = text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    let mut lines = lines(&text).map(|(_, line)| line);
     let mut shelf = Shelf::default();
     // Damage loses what it hits: blobs are what a program remembers, not what was said.
     if let Some(Ok(beginning)) = lines.next().map(serde_json::from_slice::<Beginning>) {
         (shelf.stamp, shelf.sheet) = (beginning.change, beginning.sheet);
     }
-    let items = lines.filter_map(|line| serde_json::from_slice::<Item>(line).ok());
-    shelf.blobs.extend(items.map(Item::into_pair));
+    for (name, bytes) in
+        lines.filter_map(|line| serde_json::from_slice::<Item>(line).ok()).map(Item::into_pair)
+    {
+        shelf.has_old_lines |= shelf.blobs.insert(name, bytes).is_some();
+    }
     Ok(shelf)
+}
+
+/// The lines of a file, and how many come before each. A power cut may leave zeros where one was being added.
+fn lines(text: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
+    let lines = text.split(|byte| *byte == b'\n').enumerate();
+    let said =
+        lines.map(|(number, line)| (number, &line[line.iter().take_while(|byte| **byte == 0).count()..]));
+    said.filter(|(_, line)| !line.is_empty())
+}
+
+/// Adds a blob to the end of a file, which may get so long. Nothing is synced, so a power cut may leave a beginning of the
+/// line; that is no line, and the next blob is not added behind it. The answer is false when it has to be written whole.
+pub(super) fn add(path: &Path, name: &[u8], bytes: &[u8], longest: u64) -> io::Result<bool> {
+    let file = match durable::open_to_write(path) {
+        Ok(file) => file,
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(false),
+        Err(cause) => return Err(cause),
+    };
+    let length = file.metadata()?.len();
+    let mut last = [0];
+    let is_whole = length > 0 && read_at(&file, &mut last, length - 1)? == 1 && last == *b"\n";
+    let item = Item { name: Octets::of(name), bytes: Octets::of(bytes) };
+    let mut line = serde_json::to_vec(&item).expect("it is plain data");
+    line.push(b'\n');
+    if !is_whole || length + line.len() as u64 > longest {
+        return Ok(false);
+    }
+    let written = durable::write_at(&file, length, &line);
+    if written.is_err() {
+        let _ = durable::cut(&file, length);
+    }
+    written.map(|()| true)
 }
 
 /// Every line of a file of blobs below a folder that cannot be used: the file, and the number of the line.
@@ -174,7 +219,9 @@ pub(super) fn bad_lines(folder: &Path) -> Result<Vec<(PathBuf, usize)>> {
                 Err(cause) if cause.kind() == io::ErrorKind::NotFound => continue,
                 Err(cause) => return Err(cause).during(|| format!("read `{}`", path.display())),
             };
-            let lines = text.split(|byte| *byte == b'\n').enumerate().filter(|(_, line)| !line.is_empty());
+            // What comes after the last whole line was being added when the power went, or is being added now.
+            let whole = memchr::memrchr(b'\n', &text).map_or(&[][..], |end| &text[..end]);
+            let lines = lines(whole);
             let is_bad = |(number, line): &(usize, &[u8])| match number {
                 0 => serde_json::from_slice::<Beginning>(line).is_err(),
                 _ => serde_json::from_slice::<Item>(line).is_err(),
@@ -201,6 +248,12 @@ impl Shelf {
         let item =
             |(name, bytes): (&Vec<u8>, &Vec<u8>)| Item { name: Octets::of(name), bytes: Octets::of(bytes) };
         self.blobs.iter().map(item).collect()
+    }
+
+    /// Visits the blobs that are meant, in order of name.
+    pub(super) fn visit(&self, named: Named<'_>, visit: &mut VisitBlob<'_>) -> Result<()> {
+        let found = self.blobs.range(named.start().to_vec()..).take_while(|(name, _)| named.admit(name));
+        found.into_iter().try_for_each(|(name, bytes)| visit(name, bytes))
     }
 
     /// Puts a blob in, or takes one out.
@@ -276,7 +329,7 @@ mod tests {
         let names = [b"".to_vec(), b"a".to_vec(), vec![0xff; 36], vec![b'x'; 101], vec![b'x'; 5_000]];
         for name in &names {
             let path = Place::of(Space::Attachment, None, name).path(&layout);
-            let shelf = Shelf { stamp: 1, sheet: 0, blobs: [(name.clone(), b"1".to_vec())].into() };
+            let shelf = Shelf { stamp: 1, blobs: [(name.clone(), b"1".to_vec())].into(), ..Shelf::default() };
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, shelf.to_text()).unwrap();
         }

@@ -81,6 +81,95 @@ fn a_line_of_blobs_that_cannot_be_used_is_told() {
     assert_eq!((sound, place.faults()), (vec![], vec![told]));
 }
 
+/// What belongs to nobody.
+fn nobodys<'a>(name: &'a str, bytes: Option<&'a [u8]>) -> Put<'a> {
+    Put { space: Space::State, owner: None, name: name.as_bytes(), bytes }
+}
+
+fn told(store: &dyn Store) -> String {
+    let mut told = String::new();
+    store
+        .get(Space::State, None, Named::ALL, &mut |name, bytes| {
+            let [name, bytes] = [name, bytes].map(String::from_utf8_lossy);
+            told += &format!("{name}={bytes} ");
+            Ok(())
+        })
+        .unwrap();
+    told
+}
+
+fn nobodys_file(place: &Place) -> std::path::PathBuf {
+    place.root.join(".store/blobs/1-none.jsonl")
+}
+
+#[test]
+fn a_blob_that_need_not_be_safe_is_added_to_its_file_and_the_last_line_of_a_name_counts() {
+    let place = Place::new();
+    let (store, reader) = (place.store(), place.store());
+    store.put(&[nobodys("a", Some(b"1"))], Safety::Synced).unwrap();
+    store.put(&[nobodys("b", Some(b"1"))], Safety::Synced).unwrap();
+    let before = fs::read_to_string(nobodys_file(&place)).unwrap();
+
+    store.put(&[nobodys("a", Some(b"2"))], Safety::Unsynced).unwrap();
+    let added = fs::read_to_string(nobodys_file(&place)).unwrap();
+    let after = told(reader.as_ref());
+    store.put(&[nobodys("b", Some(b"2"))], Safety::Synced).unwrap();
+    let whole = fs::read_to_string(nobodys_file(&place)).unwrap();
+
+    assert_eq!(added, before + "{\"name\":\"a\",\"bytes\":\"2\"}\n");
+    assert_eq!((after.as_str(), told(reader.as_ref()).as_str()), ("a=2 b=1 ", "a=2 b=2 "));
+    assert_eq!(whole.lines().count(), 3);
+}
+
+#[test]
+fn what_a_power_cut_left_of_an_added_blob_is_no_line_and_nothing_is_added_behind_it() {
+    let place = Place::new();
+    let store = place.store();
+    store.put(&[nobodys("a", Some(b"1"))], Safety::Synced).unwrap();
+    let before = fs::read_to_string(nobodys_file(&place)).unwrap();
+    let left = |rest: &str| {
+        fs::write(nobodys_file(&place), before.clone() + rest).unwrap();
+        let found = (told(store.as_ref()), place.faults());
+        store.put(&[nobodys("a", Some(b"3"))], Safety::Unsynced).unwrap();
+        (found, told(store.as_ref()), place.faults())
+    };
+
+    let all = ["{\"name\":\"a\",\"by", "\0\0\0\0", "\0\0\0\0{\"name\":\"a\",\"bytes\":\"2\"}\n"].map(left);
+
+    let told = |then: &str| ((then.to_owned(), vec![]), "a=3 ".to_owned(), vec![]);
+    assert_eq!(all, [told("a=1 "), told("a=1 "), told("a=2 ")]);
+}
+
+#[test]
+fn a_file_that_blobs_are_added_to_stays_short() {
+    let place = Place::new();
+    let store = place.store();
+
+    for number in 0..500 {
+        let bytes = format!("{number:0100}");
+        store.put(&[nobodys("a", Some(bytes.as_bytes()))], Safety::Unsynced).unwrap();
+    }
+
+    assert_eq!(told(store.as_ref()), format!("a={:0100} ", 499));
+    assert!(nobodys_file(&place).metadata().unwrap().len() <= 4096);
+}
+
+#[test]
+fn what_a_blob_was_before_goes_with_what_is_removed() {
+    let place = Place::new();
+    let id = place.talk(&[&["one"]]);
+    let store = place.store();
+    store.put(&[nobodys("active", Some(id.to_string().as_bytes()))], Safety::Unsynced).unwrap();
+    store.put(&[nobodys("active", Some(b"another"))], Safety::Unsynced).unwrap();
+    let before = fs::read_to_string(nobodys_file(&place)).unwrap();
+
+    place.archive().delete_conversations(&[id], "user-requested");
+
+    let after = fs::read_to_string(nobodys_file(&place)).unwrap();
+    assert_eq!([before, after].map(|text| text.contains(&id.to_string())), [true, false]);
+    assert_eq!(told(store.as_ref()), "active=another ");
+}
+
 fn key(owner: ConversationId, bytes: &[u8]) -> Put<'_> {
     Put { space: KEYS, owner: Some(owner), name: b"data", bytes: Some(bytes) }
 }
@@ -286,4 +375,41 @@ fn a_key_is_there_while_its_conversation_is_written_anew() {
     });
 
     assert_eq!(missed, 0);
+}
+
+#[test]
+fn a_handle_that_knows_which_files_of_keys_there_are_sees_what_comes() {
+    let place = Place::new();
+    let owners: Vec<ConversationId> = (0..9).map(|_| place.talk(&[&["one"]])).collect();
+    let (store, reader) = (place.store(), place.store());
+    let folder = place.root.join(".store/blobs");
+    let seen = || keys(reader.as_ref(), &owners[..2]);
+    // Nobody added or removed a file for a while, and the reader has looked for many.
+    let settle = || {
+        let long_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(10);
+        fs::File::open(&folder).unwrap().set_modified(long_ago).unwrap();
+        (0..10).for_each(|_| drop(seen()));
+        seen()
+    };
+    store.put(&[key(owners[0], b"first")], Safety::Synced).unwrap();
+
+    let first = settle();
+    store.put(&[key(owners[1], b"second")], Safety::Synced).unwrap();
+    let both = [seen(), settle()];
+    let blob = format!("[{{\"space\":6,\"owner\":\"{}\",\"name\":\"data\",\"bytes\":\"third\"}}]", owners[1]);
+    fs::write(folder.join("pending"), blob).unwrap();
+    let pending = [seen(), settle()];
+    let all: Vec<Put<'_>> = owners.iter().map(|owner| key(*owner, b"together")).collect();
+    store.put(&all, Safety::Synced).unwrap();
+    let together = [seen(), settle()];
+    store.put(&[Put { bytes: None, ..key(owners[1], b"") }], Safety::Synced).unwrap();
+
+    let told = |second: &str| vec!["data=first ".to_owned(), second.to_owned()];
+    assert_eq!(first, told(""));
+    assert_eq!([both, pending], [["data=second "; 2].map(told), ["data=third "; 2].map(told)]);
+    assert_eq!(together, [const { ["data=together "; 2] }; 2].map(|own| own.map(str::to_owned).to_vec()));
+    assert_eq!(
+        [seen(), settle()],
+        [const { ["data=together ", ""] }; 2].map(|own| own.map(str::to_owned).to_vec())
+    );
 }
