@@ -1,7 +1,6 @@
 //! What every command is given: the checked configuration, the surroundings, and how to answer.
 
 use std::io::{self, BufWriter, StdoutLock, Write};
-use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use rejoin::vault::Keyholder;
@@ -118,8 +117,8 @@ impl Context {
 
     /// The time and the zone that people read times in.
     pub(crate) fn clock(&self) -> Clock {
-        let is_named = self.surroundings.variable("TZ").is_some();
-        Clock::system((!is_named).then_some(Path::new("/etc/localtime")))
+        let [named, zones] = ["TZ", "TZDIR"].map(|name| self.surroundings.variable(name));
+        Clock::system(named, zones)
     }
 
     /// Answers a person, through a pager when the answer is longer than the screen.

@@ -9,8 +9,10 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 /// files, and may raise it to what it was.
 pub(crate) fn protect() {
     let limit = getrlimit(Resource::Core);
-    // What a system does not allow is done without: a crash is rare, and reading another process has its own guards.
-    let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), ..limit });
+    if limit.current != Some(0) {
+        // What a system does not allow is done without: a crash is rare, and reading another process has its own guards.
+        let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), ..limit });
+    }
     hide();
 }
 

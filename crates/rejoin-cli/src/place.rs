@@ -7,7 +7,7 @@ use rejoin::{Archive, ConversationId, Limits, Redaction, StoreUrl, StoredConvers
 use crate::context::Context;
 use crate::error::{Failure, Kind};
 use crate::private;
-use crate::project_file::{Reading, read_inside};
+use crate::project_file::{Reading, read_if_there};
 use crate::redaction;
 use crate::talk::Unsaved;
 use crate::vault;
@@ -116,7 +116,7 @@ impl Context {
     }
 
     fn open(&self, url: &StoreUrl) -> Result<Archive, Failure> {
-        private::keep_store(url, &self.surroundings.data_directory()?, self.manner)?;
+        private::keep_store(url, &self.surroundings, self.manner)?;
         let archive = Archive::open_at(url, &self.access()?).map_err(|error| {
             vault::explain(url, error)
                 .or_hint("run `rejoin doctor` to see what is wrong, or name another store with `--store`")
@@ -142,6 +142,19 @@ impl Context {
     /// The project's active conversation: the one that `new`, `resume` or `append` used last.
     pub(crate) fn active_conversation(&self, archive: &Archive) -> Result<Option<ConversationId>, Failure> {
         active_in(archive, &self.project_key(archive)?)
+    }
+
+    /// The same, where some conversations were just read: one of them need not be looked for.
+    pub(crate) fn active_among(
+        &self,
+        read: &[StoredConversation],
+        archive: &Archive,
+    ) -> Result<Option<ConversationId>, Failure> {
+        let named = active_named(archive, &self.project_key(archive)?)?;
+        match named.filter(|id| !read.iter().any(|one| one.id == *id)) {
+            Some(id) => there(archive, id),
+            None => Ok(named),
+        }
     }
 
     /// The project's active conversation, where a command cannot do without one.
@@ -199,7 +212,7 @@ pub(crate) fn key_of(directory: &Path) -> Result<String, Failure> {
         Failure::invalid(format!("`{}` {why}", identity.display()))
             .hint("remove it to go by the path of the project")
     };
-    match read_inside(&identity, directory, LONGEST_IDENTITY) {
+    match read_if_there(&identity, directory, LONGEST_IDENTITY) {
         Reading::Content(content) => check_identity(content.text().trim(), &identity),
         Reading::Outside => Err(unusable("is a link that leads out of the project")),
         Reading::Irregular => Err(unusable("is not a regular file")),
@@ -215,8 +228,16 @@ pub(crate) fn key_of(directory: &Path) -> Result<String, Failure> {
 
 /// The conversation that is active in a project, if there is one.
 pub(crate) fn active_in(archive: &Archive, key: &str) -> Result<Option<ConversationId>, Failure> {
-    let id = archive.recall(&active_name(key))?;
-    let Some(id) = id.and_then(|id| id.parse().ok()) else { return Ok(None) };
+    active_named(archive, key)?.map_or(Ok(None), |id| there(archive, id))
+}
+
+/// The conversation that was last made the active one, whether or not it is there.
+fn active_named(archive: &Archive, key: &str) -> Result<Option<ConversationId>, Failure> {
+    Ok(archive.recall(&active_name(key))?.and_then(|id| id.parse().ok()))
+}
+
+/// A conversation, if it is there.
+fn there(archive: &Archive, id: ConversationId) -> Result<Option<ConversationId>, Failure> {
     match archive.conversation(id) {
         Ok(_) => Ok(Some(id)),
         // Whoever reads it is told; a list of the others need not fail for it.

@@ -31,7 +31,7 @@ pub(crate) enum Others {
 
 /// Sees to the files that the program reads before anything else: configuration, trust, and the directories of its own.
 pub(crate) fn keep_own(surroundings: &Surroundings, manner: Manner) -> Result<(), Failure> {
-    let user = User::current();
+    let user = surroundings.user;
     let (config, data, state) =
         (surroundings.user_config_file()?, surroundings.data_directory()?, surroundings.state_directory()?);
     let folders = [
@@ -39,30 +39,54 @@ pub(crate) fn keep_own(surroundings: &Surroundings, manner: Manner) -> Result<()
         (Some(&data), Others::Nothing, &["trust.toml"]),
         (Some(&state), Others::Nothing, &["redact.key", "anchors", "keys"]),
     ];
+    let missing = refuse_replaceable(user, folders.iter().filter_map(|(folder, ..)| *folder))?;
     for (folder, others, names) in folders {
+        let folder = folder.filter(|folder| !missing.iter().any(|above| folder.starts_with(above)));
         let Some((folder, found)) = folder.and_then(|folder| Some((folder, folder.metadata().ok()?))) else {
             continue;
         };
         keep_found(user, folder, found, others, manner)?;
         names.iter().try_for_each(|name| keep_by(user, &folder.join(name), Others::Nothing, manner))?;
     }
-    refuse_replaceable(user, folders.into_iter().filter_map(|(folder, ..)| folder))
+    Ok(())
 }
 
 /// Refuses directories that another user could put others in the place of, because they can rename what lies above. What
-/// is above is not Rejoin's, so its permissions are left to the user, as those of a home are by sshd.
-fn refuse_replaceable<'a>(user: User, directories: impl Iterator<Item = &'a Path>) -> Result<(), Failure> {
-    // Most of them lie in the same home.
-    let above: BTreeSet<&Path> = directories.flat_map(|directory| directory.ancestors().skip(1)).collect();
-    match above.into_iter().find_map(|above| user.look_around(above)) {
-        Some(foreign) => Err(refusal(format!("use what lies in `{}`", foreign.path.display()), &foreign)),
-        None => Ok(()),
+/// is above is not Rejoin's, so its permissions are left to the user, as those of a home are by sshd. Returns the
+/// first of those above that do not exist.
+fn refuse_replaceable<'a>(
+    user: User,
+    directories: impl Iterator<Item = &'a Path>,
+) -> Result<Vec<&'a Path>, Failure> {
+    // Most of them lie in the same home, and what is above stands before what is below.
+    let all: BTreeSet<&Path> = directories.flat_map(|directory| directory.ancestors().skip(1)).collect();
+    let mut missing: Vec<&Path> = Vec::new();
+    for above in all {
+        if missing.iter().any(|missing| above.starts_with(missing)) {
+            continue;
+        }
+        let foreign = match above.symlink_metadata() {
+            // What cannot be looked at has nothing below that could be.
+            Err(_) => {
+                missing.push(above);
+                None
+            }
+            Ok(found) if found.is_symlink() => user.look_around(above),
+            Ok(found) => refused(user, above, &found),
+        };
+        if let Some(foreign) = foreign {
+            return Err(refusal(format!("use what lies in `{}`", foreign.path.display()), &foreign));
+        }
     }
+    Ok(missing)
 }
 
 /// Sees to the files of a store, before it is opened.
-pub(crate) fn keep_store(url: &StoreUrl, own_directory: &Path, manner: Manner) -> Result<(), Failure> {
-    let user = User::current();
+pub(crate) fn keep_store(url: &StoreUrl, surroundings: &Surroundings, manner: Manner) -> Result<(), Failure> {
+    keep_store_by(surroundings.user, url, &surroundings.data_directory()?, manner)
+}
+
+fn keep_store_by(user: User, url: &StoreUrl, own_directory: &Path, manner: Manner) -> Result<(), Failure> {
     let within = |directory: &Path| if directory == own_directory { Others::Nothing } else { Others::Read };
     match url {
         StoreUrl::Sqlite(path) => {
@@ -89,7 +113,7 @@ pub(crate) fn keep_store(url: &StoreUrl, own_directory: &Path, manner: Manner) -
             keep_by(user, root, within(root), manner)?;
             keep_by(user, &root.join(".store"), Others::Nothing, manner)
         }
-        StoreUrl::Vault(inner) => keep_store(inner, own_directory, manner),
+        StoreUrl::Vault(inner) => keep_store_by(user, inner, own_directory, manner),
         _ => Ok(()),
     }
 }

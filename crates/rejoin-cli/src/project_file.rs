@@ -61,6 +61,19 @@ pub(crate) fn read_inside(file: &Path, directory: &Path, most: usize) -> Reading
     }
 }
 
+/// The same, and a file that is not there is absent also in a directory of another user. Most files that are looked for do not
+/// exist, and then nothing needs to be judged.
+pub(crate) fn read_if_there(file: &Path, directory: &Path, most: usize) -> Reading {
+    let first = file.strip_prefix(directory).ok().and_then(|below| below.components().next());
+    if let Some(Component::Normal(step)) = first
+        && fs::symlink_metadata(directory.join(step))
+            .is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+    {
+        return Reading::Absent;
+    }
+    read_inside(file, directory, most)
+}
+
 /// How a file is reached from a directory.
 enum Way {
     /// Through directories of the user, without a link. So it lies in the directory.
@@ -198,6 +211,19 @@ mod tests {
             Reading::Foreign(_) => "foreign".to_owned(),
             Reading::Failed(error) => error.to_string(),
         }
+    }
+
+    #[test]
+    fn a_file_that_is_not_there_is_absent_whoever_owns_the_directory() {
+        let (_home, project) = project();
+        fs::set_permissions(&project, Permissions::from_mode(0o777)).unwrap();
+        fs::create_dir(project.join("there")).unwrap();
+        fs::write(project.join("file"), "said").unwrap();
+        let read = |name: &str| word(&read_if_there(&project.join(name), &project, 9));
+
+        let found = ["missing", "missing/file", "there/missing", "file"].map(read);
+
+        assert_eq!(found, ["absent", "absent", "foreign", "foreign"]);
     }
 
     #[test]

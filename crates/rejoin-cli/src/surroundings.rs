@@ -9,6 +9,8 @@ use std::fs;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
+use rejoin::store::User;
+
 use crate::error::Failure;
 use crate::ui::page::Screen;
 
@@ -19,6 +21,8 @@ pub(crate) struct Surroundings {
     pub(crate) home: Option<PathBuf>,
     pub(crate) working_directory: PathBuf,
     pub(crate) terminal: Terminals,
+    /// On whose behalf files are judged.
+    pub(crate) user: User,
     /// The file that the flag names, with what opens a vault.
     pub(crate) passphrase_file: Option<PathBuf>,
 }
@@ -39,6 +43,7 @@ impl Surroundings {
             Failure::io("find the working directory", error)
                 .hint("it may have been removed; change to another")
         })?;
+        let is_screen = io::stdout().is_terminal();
         Ok(Self {
             // A name that is not text cannot be one of ours.
             variables: env::vars_os()
@@ -48,10 +53,11 @@ impl Surroundings {
             working_directory,
             terminal: Terminals {
                 stdin: io::stdin().is_terminal(),
-                stdout: io::stdout().is_terminal(),
+                stdout: is_screen,
                 stderr: io::stderr().is_terminal(),
-                screen: screen(),
+                screen: if is_screen { screen() } else { None },
             },
+            user: User::current(),
             passphrase_file: None,
         })
     }
@@ -133,6 +139,7 @@ impl Surroundings {
             home: Some("/home/ada".into()),
             working_directory: "/".into(),
             terminal: Terminals::default(),
+            user: User::current(),
             passphrase_file: None,
         }
     }

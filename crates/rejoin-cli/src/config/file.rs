@@ -12,7 +12,7 @@ use crate::config::project;
 use crate::config::shape::Shape;
 use crate::error::{Failure, Kind};
 use crate::private;
-use crate::project_file::{Reading, read_inside, read_own};
+use crate::project_file::{Reading, read_if_there, read_own};
 
 /// Far above any real configuration, and small enough to read without a thought.
 const LARGEST_FILE: usize = 1 << 20;
@@ -23,7 +23,7 @@ pub(crate) fn text_of(path: &Path) -> Result<Option<String>, Failure> {
     let attempt = || format!("read `{}`", path.display());
     let project = project::of_file(path);
     let reading = match project {
-        Some(project) => read_inside(path, project, LARGEST_FILE),
+        Some(project) => read_if_there(path, project, LARGEST_FILE),
         None => read_own(path, LARGEST_FILE),
     };
     match reading {

@@ -41,7 +41,8 @@ impl Config {
         put_on_top(&mut below_project, surroundings, None, from_variables.settings);
         let start = start_of(surroundings, overrides)?;
         let scope = scope_in(&below_project);
-        let root = project::around(&start, scope);
+        let found = project::around(surroundings.user, &start, scope);
+        let root = found.directory;
 
         let of_project = project_settings(surroundings, root, read)?;
         put_on_top(&mut base, surroundings, Some(root), of_project.settings);
@@ -51,11 +52,12 @@ impl Config {
         put_on_top(&mut base, surroundings, None, settings);
         put_on_top(&mut base, surroundings, None, flags(overrides)?);
         let project = match scope_in(&base) {
-            same if same == scope => root,
-            other => project::around(&start, other),
+            same if same == scope => found,
+            other => project::around(surroundings.user, &start, other),
         };
         let config = Self {
-            project: project.to_owned(),
+            project: project.directory.to_owned(),
+            is_own_project: project.is_own,
             project_file: root.join(project::FILE),
             start,
             settings: base,
@@ -72,11 +74,13 @@ impl Config {
         let mut settings = defaults(surroundings)?;
         put_on_top(&mut settings, surroundings, None, flags(overrides)?);
         let start = start_of(surroundings, overrides)?;
-        let project = project::around(&start, scope_in(&settings)).to_owned();
+        let found = project::around(surroundings.user, &start, scope_in(&settings));
+        let (project, is_own_project) = (found.directory.to_owned(), found.is_own);
         Ok(Self {
             settings,
             project_file: project.join(project::FILE),
             project,
+            is_own_project,
             start,
             ignored: Vec::new(),
             lapsed: None,

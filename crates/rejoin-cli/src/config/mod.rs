@@ -32,6 +32,8 @@ pub(crate) struct Config {
     /// The directory that the project was looked for from, with symbolic links resolved.
     start: PathBuf,
     project: PathBuf,
+    /// True when nobody else was found to own the project's directory, or to be able to write it.
+    is_own_project: bool,
     project_file: PathBuf,
     ignored: Vec<Ignored>,
     /// How the project stands, where the user trusted it and that does not count any more. What it set for retention is not
@@ -123,7 +125,8 @@ impl Config {
             hint: likely.as_ref().map(|likely| format!("did you mean `{likely}`?")),
         });
         warnings.extend(unknown);
-        warnings.extend(project::unused(&self.project));
+        let found = project::Found { directory: &self.project, is_own: self.is_own_project };
+        warnings.extend(project::unused(found));
         warnings
     }
 

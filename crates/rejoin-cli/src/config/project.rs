@@ -3,6 +3,7 @@
 //! A project is what the user or root put there. A directory that another user owns or can write is nobody's project, and
 //! what lies above it is not looked at: whoever plants a `.git` in /tmp must not decide for everything below.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use rejoin::store::User;
@@ -24,7 +25,7 @@ const INSTRUCTIONS: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
 
 /// Returns the project that `start` belongs to, with symbolic links resolved so that it has one name only.
 pub(crate) fn directory_of(start: &Path, scope: Scope) -> Result<PathBuf, Failure> {
-    Ok(around(&real(start)?, scope).to_owned())
+    Ok(around(User::current(), &real(start)?, scope).directory.to_owned())
 }
 
 /// A directory with symbolic links resolved.
@@ -34,17 +35,30 @@ pub(super) fn real(start: &Path) -> Result<PathBuf, Failure> {
         .map_err(|error| Failure::io(format!("find the project in `{}`", start.display()), error))
 }
 
+/// A project as it was found.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Found<'a> {
+    pub(super) directory: &'a Path,
+    /// True when no other user owns or can write the directory; otherwise that was not looked at, or it is so.
+    pub(super) is_own: bool,
+}
+
 /// Returns the project that a directory without symbolic links belongs to.
-pub(super) fn around(start: &Path, scope: Scope) -> &Path {
-    match scope {
-        Scope::Directory => start,
-        Scope::Repository => own_ancestors(start).find(|own| is_marked(own)).unwrap_or(start),
-    }
+pub(super) fn around(user: User, start: &Path, scope: Scope) -> Found<'_> {
+    let marked = match scope {
+        Scope::Directory => None,
+        Scope::Repository => own_ancestors_by(user, start).find(|own| is_marked(own)),
+    };
+    Found { directory: marked.unwrap_or(start), is_own: marked.is_some() }
 }
 
 /// A directory and those above it, up to the first that another user owns or can write.
 pub(crate) fn own_ancestors(start: &Path) -> impl Iterator<Item = &Path> {
-    let user = User::current();
+    own_ancestors_by(User::current(), start)
+}
+
+/// The same for a user who is known already.
+fn own_ancestors_by(user: User, start: &Path) -> impl Iterator<Item = &Path> {
     start.ancestors().take_while(move |directory| user.look(directory).is_none())
 }
 
@@ -54,8 +68,13 @@ pub(super) fn of_file(path: &Path) -> Option<&Path> {
 }
 
 /// What lies in a project and is not used, because somebody else could have written it.
-pub(super) fn unused(project: &Path) -> Option<Warning> {
+pub(super) fn unused(Found { directory: project, is_own }: Found<'_>) -> Option<Warning> {
     let path = project.join(FILE);
+    let is_missing =
+        |folder: &Path| folder.symlink_metadata().is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
+    if is_own && path.parent().is_some_and(is_missing) {
+        return None;
+    }
     let (why, hint) = match read_inside(&path, project, 0) {
         Reading::Foreign(foreign) if foreign.path == project => {
             let has_some = is_marked(project) || INSTRUCTIONS.iter().any(|name| project.join(name).exists());

@@ -1,10 +1,12 @@
 //! `rejoin list`: which conversations there are, page by page.
 
+use std::fs;
 use std::io::{BufRead, BufReader, Read};
 
 use rejoin::{Conversation, Hold, Time};
 use serde_json::json;
 
+use crate::strace::Strace;
 use crate::world::{Outcome, World, short};
 
 const QUESTION: &str = r#"{"role":"user","content":"Where to eat?\n\nWe like fish."}"#;
@@ -56,6 +58,27 @@ fn conversations_are_listed_newest_first_with_the_active_one_marked() {
     let names = [(short(&lisbon), "[lisbon]"), (short(&porto), "[porto]")];
     let names = names.each_ref().map(|(id, name)| (id.as_str(), *name));
     assert_eq!(outcome.naming(&names), Outcome::answer(&expected));
+}
+
+/// Whoever lists often waits for nothing but these calls. The library looks again at what is above a store that it opens.
+#[test]
+fn a_list_judges_the_project_once_and_what_is_above_a_store_twice() {
+    let Some(strace) = Strace::find() else { return };
+    let world = World::new();
+    world.started("Lisbon");
+    let trace = world.path("trace");
+
+    let listed = strace.watch(&world.program(&["list"]), "statx,geteuid", &trace).output().unwrap();
+
+    let calls = fs::read_to_string(&trace).unwrap();
+    let looks = |place: &str| {
+        let quoted = format!("\"{}\"", world.path(place).display());
+        calls.lines().filter(|call| call.contains(&quoted)).count()
+    };
+    let places = ["project", "project/.git", "home", "home/.local/share"];
+    assert_eq!((listed.status.success(), places.map(looks)), (true, [1, 1, 2, 2]), "{calls}");
+    // The command, the library and SQLite, which asks for each of its two files.
+    assert!(calls.matches("geteuid()").count() <= 4, "{calls}");
 }
 
 #[test]
@@ -110,7 +133,7 @@ fn a_list_of_what_cannot_be_read_does_not_say_that_there_is_nothing() {
     world.started("Lisbon");
     files_below(&world.path("home/.local/share/rejoin"), "jsonl")
         .iter()
-        .for_each(|path| std::fs::write(path, "damaged\n").unwrap());
+        .for_each(|path| fs::write(path, "damaged\n").unwrap());
 
     let listed = world.rejoin(["list"]).run();
 
@@ -123,7 +146,7 @@ fn a_list_of_what_cannot_be_read_does_not_say_that_there_is_nothing() {
 
 /// The files below a directory whose names end like this.
 fn files_below(directory: &std::path::Path, ending: &str) -> Vec<std::path::PathBuf> {
-    let entries = std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+    let entries = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
     let below = |path: std::path::PathBuf| {
         if path.is_dir() { files_below(&path, ending) } else { vec![path] }
     };

@@ -5,6 +5,9 @@ use crate::model::{Block, Message, Role};
 /// Characters of a message that a list shows.
 pub const PREVIEW_LENGTH: usize = 100;
 
+/// Stands for the rest of a text.
+const MORE: &str = "...";
+
 /// The field of a message's `extra` that is true when a program added the message, and not the person.
 pub(crate) const INJECTED: &str = "injected";
 
@@ -14,17 +17,23 @@ pub fn preview(text: &str) -> String {
 }
 
 fn shorten<'w>(words: impl Iterator<Item = &'w str>) -> String {
-    let mut preview = String::new();
+    let mut preview = String::with_capacity(PREVIEW_LENGTH + MORE.len());
     let mut length = 0;
     for word in words {
         if length > 0 {
             preview.push(' ');
             length += 1;
         }
+        // Nearly every word is one that fits whole.
+        if word.is_ascii() && length + word.len() <= PREVIEW_LENGTH {
+            preview.push_str(word);
+            length += word.len();
+            continue;
+        }
         for letter in word.chars() {
             if length >= PREVIEW_LENGTH {
                 preview.truncate(preview.trim_end().len());
-                preview.push_str("...");
+                preview.push_str(MORE);
                 return preview;
             }
             preview.push(letter);
@@ -86,10 +95,20 @@ mod tests {
     fn a_preview_is_a_hundred_characters_on_one_line() {
         let long = "é".repeat(101);
 
-        let previews = [preview("  two\n\nlines "), preview(&long), preview(&"x".repeat(100)), preview("")];
+        let texts =
+            ["  two\n\nlines ", &long, &"x".repeat(100), "", &"four ".repeat(20), &"four ".repeat(21)];
 
-        let expected =
-            ["two lines".to_owned(), format!("{}...", "é".repeat(100)), "x".repeat(100), String::new()];
+        let previews = texts.map(preview);
+
+        let four = "four ".repeat(20).trim_end().to_owned();
+        let expected = [
+            "two lines".to_owned(),
+            format!("{}...", "é".repeat(100)),
+            "x".repeat(100),
+            String::new(),
+            four.clone(),
+            format!("{four}..."),
+        ];
         assert_eq!(previews, expected);
     }
 

@@ -61,7 +61,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     } else {
         listed.items.iter_mut().try_for_each(|stored| retention::date(stored, ahead, &archive, context))?;
     }
-    let active = context.active_conversation(&archive)?;
+    let active = context.active_among(&listed.items, &archive)?;
     if context.is_json() {
         let items: Vec<_> = listed.items.iter().map(|item| ConversationShape::of(item, active)).collect();
         let next_cursor = listed.next_cursor.as_deref();

@@ -22,11 +22,12 @@ use crate::store::{Facets, Row, Store, Turn};
 /// page for nearly every one.
 const CONVERSATIONS: usize = 10_000;
 
-/// So many bytes are one commit: a sixth of the memory that an import may take, because a store holds them once more.
-const BYTES: usize = 16 << 20;
+/// So many bytes are one commit: a quarter of the memory that an import may take, because a store holds most of them once more.
+const BYTES: usize = 24 << 20;
 
-/// What a conversation takes beside what it says and its header: its ids, the parts of a turn.
-const OVERHEAD: usize = 2 << 10;
+/// What a conversation takes beside what it says and its header, while it waits and while it is stored: its ids, room in
+/// lists, the parts of a turn.
+const OVERHEAD: usize = 4 << 10;
 
 /// A conversation with more bytes than this is stored at once: its own bytes are most of what its commit writes.
 const SMALL: usize = 1 << 20;

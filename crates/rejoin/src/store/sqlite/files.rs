@@ -5,8 +5,10 @@
 //! looked at by its name: one `stat` each, nothing is opened.
 
 use std::ffi::{CStr, CString};
+use std::fs::Metadata;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -16,7 +18,7 @@ use rustix::io::Errno;
 use crate::error::{Error, ErrorKind, Result};
 use crate::store::sqlite::Sqlite;
 use crate::store::sqlite::fault::During;
-use crate::store::sqlite::open::{LogIndex, Use};
+use crate::store::sqlite::open::{Found, LogIndex, Use};
 use crate::store::{Displaced, durable};
 
 /// The files of an open database, as they were when it was opened.
@@ -38,7 +40,8 @@ struct OpenFile {
     path: PathBuf,
     /// The path as the system takes it: it is looked at twice for each commit.
     name: CString,
-    opened: Stat,
+    /// The numbers of its device and of the file.
+    opened: (u64, u64),
 }
 
 /// How long the main file is, compared with what it was.
@@ -51,13 +54,22 @@ pub(super) enum Length {
 impl OpenFiles {
     /// Remembers the files of a database that was just opened and read.
     pub(super) fn of(path: &Path, index: LogIndex) -> Result<Self> {
-        let beside: &[&str] = match index {
-            LogIndex::Shared => &["-wal", "-shm"],
-            LogIndex::Private => &["-wal"],
-        };
-        let others = beside.iter().map(|suffix| Ok(OpenFile::at(durable::beside(path, suffix))?.0));
-        let (main, length) = OpenFile::at(path.to_owned())?;
-        Ok(Self { main, others: others.collect::<Result<_>>()?, length: AtomicU64::new(length) })
+        let look = |path: &Path| path.symlink_metadata().ok();
+        let beside = |suffix| look(&durable::beside(path, suffix));
+        let index_file = if index == LogIndex::Shared { beside("-shm") } else { None };
+        Self::found(path, index, &Found { main: look(path), log: beside("-wal"), index: index_file })
+    }
+
+    /// Remembers the files of a database as they were found after it was opened and read.
+    pub(super) fn found(path: &Path, index: LogIndex, found: &Found) -> Result<Self> {
+        let beside = |suffix, found| OpenFile::found(durable::beside(path, suffix), found);
+        let mut others = vec![beside("-wal", found.log.as_ref())?];
+        if index == LogIndex::Shared {
+            others.push(beside("-shm", found.index.as_ref())?);
+        }
+        let main = OpenFile::found(path.to_owned(), found.main.as_ref())?;
+        let length = found.main.as_ref().map_or(0, Metadata::len);
+        Ok(Self { main, others, length: AtomicU64::new(length) })
     }
 
     /// Fails when a file is not there any more, or another one is.
@@ -79,19 +91,22 @@ impl OpenFiles {
 }
 
 impl OpenFile {
-    /// The file at a path, and its length.
-    fn at(path: PathBuf) -> Result<(Self, u64)> {
+    /// The file at a path, which has to be there.
+    fn found(path: PathBuf, found: Option<&Metadata>) -> Result<Self> {
         let name = CString::new(path.as_os_str().as_bytes())
             .map_err(|cause| Error::invalid("a path must not contain a NUL byte").because(cause))?;
-        let opened = look(&path, &name)?;
-        Ok((Self { path, name, opened }, length_of(&opened)))
+        let found = found.ok_or_else(|| displaced(&path))?;
+        Ok(Self { path, name, opened: (found.dev(), found.ino()) })
     }
 
     /// The length of the file, if it is the one that was opened.
     fn look(&self) -> Result<u64> {
         let there = look(&self.path, &self.name)?;
-        let is_same = (there.st_dev, there.st_ino) == (self.opened.st_dev, self.opened.st_ino);
-        if is_same { Ok(length_of(&there)) } else { Err(displaced(&self.path)) }
+        if (there.st_dev, there.st_ino) == self.opened {
+            Ok(length_of(&there))
+        } else {
+            Err(displaced(&self.path))
+        }
     }
 }
 

@@ -16,9 +16,10 @@ use crate::store::tip::{Searchable, searchable};
 
 const ATTEMPT: &str = "fill the search index";
 
-/// How much text one transaction takes before other writers get a turn. The index merges what each one brings with
-/// what it has, so that fewer and larger ones are less work.
-const SLICE: usize = 2 << 20;
+/// How much text one transaction takes before other writers get a turn: half a second's worth. The index merges what each
+/// one brings with what it has, and ids and times of other programs are spread over its tables, so fewer and larger ones
+/// write less.
+const SLICE: usize = 8 << 20;
 
 /// How much text is indexed while a store is closed, which somebody may wait for: some milliseconds' worth, and more than most
 /// turns have.

@@ -104,12 +104,28 @@ pub(super) fn identify(connection: &Connection, path: &Path) -> Result<i32> {
     Ok(version)
 }
 
-/// True when the rows of a file take any bytes, and not text only.
-pub(super) fn stores_bytes(connection: &Connection) -> Result<bool> {
-    connection
-        .prepare("SELECT 1 FROM pragma_table_info('message') WHERE name = 'body' AND type = 'ANY'")
-        .and_then(|mut statement| statement.exists([]))
-        .during("read the schema")
+/// What the schema of a file that is up to date says.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Schema {
+    /// True when rows take any bytes, and not text only.
+    pub(super) stores_bytes: bool,
+}
+
+impl Schema {
+    /// Reads the schema, and refuses one with something in it that Rejoin did not make.
+    pub(super) fn read(connection: &Connection, path: &Path) -> Result<Self> {
+        refuse_strangers(connection, path)?;
+        Self::of(connection)
+    }
+
+    /// The schema of a file that was looked at.
+    pub(super) fn of(connection: &Connection) -> Result<Self> {
+        let stores_bytes = connection
+            .prepare("SELECT 1 FROM pragma_table_info('message') WHERE name = 'body' AND type = 'ANY'")
+            .and_then(|mut statement| statement.exists([]))
+            .during("read the schema")?;
+        Ok(Self { stores_bytes })
+    }
 }
 
 /// Refuses triggers, views and tables that Rejoin did not make: they could run when data is read or written.

@@ -47,7 +47,8 @@ use crate::store::reserve::Reserve;
 use crate::store::sqlite::checkpoint::Folder;
 use crate::store::sqlite::fault::{During, is_unknown};
 use crate::store::sqlite::files::OpenFiles;
-use crate::store::sqlite::open::{LogIndex, Use, open_again, open_first, open_sealed};
+use crate::store::sqlite::migrate::Schema;
+use crate::store::sqlite::open::{LogIndex, Opened, Use, open_again, open_first, open_sealed};
 use crate::store::sqlite::room::RESERVE;
 use crate::store::sqlite::rows::Moment;
 use crate::store::{
@@ -119,7 +120,8 @@ impl SqliteStore {
         if migrate::identify(&connection, path)? == 0 {
             return Err(Error::invalid(format!("`{}` holds nothing", path.display())));
         }
-        Sqlite::on(path.to_owned(), Access::Sealed, connection).map(Self::over)
+        let schema = Schema::of(&connection)?;
+        Ok(Self::over(Sqlite::on(path.to_owned(), Access::Sealed, connection, schema)))
     }
 
     /// The copy of the file that was made before it was migrated on opening, if it was older.
@@ -160,18 +162,22 @@ impl Sqlite {
         let path = std::path::absolute(path).map_err(|cause| {
             Error::new(ErrorKind::Unavailable, "find the working directory").because(cause)
         })?;
-        let (mut connection, index) = open_first(&path, wait, Use::Synced)?;
-        let migrated_from = migrate::migrate(&mut connection, &path, index)?;
-        let files = OpenFiles::of(&path, index)?;
-        let mut store = Self::on(path, Access::ReadWrite { wait, index }, connection)?;
+        let (Opened { mut connection, index, files }, schema) = open_first(&path, wait)?;
+        let (schema, files, migrated_from) = match (schema, files) {
+            (Some(schema), Some(files)) => (schema?, OpenFiles::found(&path, index, &files)?, None),
+            _ => {
+                let migrated_from = migrate::migrate(&mut connection, &path, index)?;
+                (Schema::of(&connection)?, OpenFiles::of(&path, index)?, migrated_from)
+            }
+        };
+        let mut store = Self::on(path, Access::ReadWrite { wait, index }, connection, schema);
         store.files = Some(Arc::new(files));
         store.migrated_from = migrated_from;
         Ok(store)
     }
 
-    fn on(path: PathBuf, access: Access, connection: Connection) -> Result<Self> {
-        let stores_bytes = migrate::stores_bytes(&connection)?;
-        Ok(Self {
+    fn on(path: PathBuf, access: Access, connection: Connection, schema: Schema) -> Self {
+        Self {
             path,
             access,
             files: None,
@@ -181,8 +187,8 @@ impl Sqlite {
             looked_for_room: AtomicI32::new(0),
             bell: Default::default(),
             migrated_from: None,
-            stores_bytes,
-        })
+            stores_bytes: schema.stores_bytes,
+        }
     }
 
     fn open_another(&self, usage: Use) -> Result<Connection> {

@@ -1,5 +1,6 @@
 //! Opening a database: the one place where SQLite is opened, so that every connection is hardened alike.
 
+use std::cell::Cell;
 use std::ffi::CStr;
 use std::fs::{File, Metadata};
 use std::io::{self, Read as _};
@@ -16,7 +17,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::store::owner::{self, User, Way};
 use crate::store::sqlite::fault::During;
 use crate::store::sqlite::log;
-use crate::store::sqlite::migrate::identify;
+use crate::store::sqlite::migrate::{CURRENT, Schema, identify};
 use crate::store::{durable, place};
 
 /// `RJON`: says whose file it is.
@@ -63,19 +64,46 @@ impl LogIndex {
     }
 }
 
-/// Opens the database at `path`, creating the file and its directory when they are missing.
-pub(super) fn open(path: &Path, wait: Duration, usage: Use) -> Result<Connection> {
-    open_first(path, wait, usage).map(|(connection, _)| connection)
+/// A database that was opened.
+pub(super) struct Opened {
+    pub(super) connection: Connection,
+    /// Where the index of the log is: all connections of a process have to agree on that.
+    pub(super) index: LogIndex,
+    /// Its files, as they were once it was read; none when it was just switched to a log, which is made by the next read.
+    pub(super) files: Option<Found>,
 }
 
-/// The same, and tells where the index of the log is: all connections of a process have to agree on that.
-pub(super) fn open_first(path: &Path, wait: Duration, usage: Use) -> Result<(Connection, LogIndex)> {
-    open_with_room(path, wait, usage, &|connection| recognize(connection, path))
+/// The files of a database: none of them is another user's.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    pub(super) main: Option<Metadata>,
+    pub(super) log: Option<Metadata>,
+    pub(super) index: Option<Metadata>,
+}
+
+/// Opens the database at `path`, creating the file and its directory when they are missing.
+pub(super) fn open(path: &Path, wait: Duration, usage: Use) -> Result<Connection> {
+    open_with_room(path, wait, usage, &|connection| recognize(connection, path).map(drop))
+        .map(|opened| opened.connection)
+}
+
+/// The same for the first connection of a store. One that needs no migration is looked at in one moment: what its schema
+/// says, or what is wrong with it.
+pub(super) fn open_first(path: &Path, wait: Duration) -> Result<(Opened, Option<Result<Schema>>)> {
+    let schema = Cell::new(None);
+    let opened = open_with_room(path, wait, Use::Synced, &|connection| {
+        if recognize(connection, path)? == CURRENT {
+            schema.set(Some(Schema::read(connection, path)));
+        }
+        Ok(())
+    })?;
+    Ok((opened, schema.into_inner()))
 }
 
 /// Opens another connection to a database that this process has open.
 pub(super) fn open_again(path: &Path, wait: Duration, usage: Use, index: LogIndex) -> Result<Connection> {
-    open_recognized(path, wait, usage, index, &|connection| recognize(connection, path))
+    open_recognized(path, wait, usage, index, &|connection| recognize(connection, path).map(drop))
+        .map(|opened| opened.connection)
 }
 
 /// Opens a database to replace all of its content, which a newer Rejoin may have written.
@@ -84,12 +112,12 @@ pub(super) fn open_to_replace(path: &Path, wait: Duration) -> Result<Connection>
         Err(error) if error.kind() == ErrorKind::Unsupported => Ok(()),
         known => known.map(drop),
     };
-    open_with_room(path, wait, Use::Synced, &recognize).map(|(connection, _)| connection)
+    open_with_room(path, wait, Use::Synced, &recognize).map(|opened| opened.connection)
 }
 
-/// Accepts a Rejoin database. What SQLite cannot read as a database need not be a damaged one.
-fn recognize(connection: &Connection, path: &Path) -> Result<()> {
-    identify(connection, path).map(drop).map_err(|error| match error.kind() {
+/// Accepts a Rejoin database, and returns its version. What SQLite cannot read as a database need not be a damaged one.
+fn recognize(connection: &Connection, path: &Path) -> Result<i32> {
+    identify(connection, path).map_err(|error| match error.kind() {
         ErrorKind::Corrupt => refuse_stranger(path).err().unwrap_or(error),
         _ => error,
     })
@@ -104,10 +132,9 @@ fn open_with_room(
     wait: Duration,
     usage: Use,
     recognize: &dyn Fn(&Connection) -> Result<()>,
-) -> Result<(Connection, LogIndex)> {
+) -> Result<Opened> {
     if !place::is_full(durable::directory_of(path)) {
-        let connection = open_recognized(path, wait, usage, LogIndex::Shared, recognize)?;
-        return Ok((connection, LogIndex::Shared));
+        return open_recognized(path, wait, usage, LogIndex::Shared, recognize);
     }
     let began = Instant::now();
     loop {
@@ -116,9 +143,9 @@ fn open_with_room(
             match open_recognized(path, Duration::ZERO, usage, index, recognize) {
                 Err(error) if error.kind() == ErrorKind::Locked && began.elapsed() < wait => {}
                 opened => {
-                    let mut connection = opened?;
-                    wait_for_others(&mut connection, wait)?;
-                    return Ok((connection, index));
+                    let mut opened = opened?;
+                    wait_for_others(&mut opened.connection, wait)?;
+                    return Ok(opened);
                 }
             }
         }
@@ -132,7 +159,7 @@ fn open_recognized(
     usage: Use,
     index: LogIndex,
     recognize: &dyn Fn(&Connection) -> Result<()>,
-) -> Result<Connection> {
+) -> Result<Opened> {
     let user = User::current();
     let Prepared { way, existing } = prepare_file(user, path)?;
     place::refuse_network(path)?;
@@ -153,15 +180,16 @@ fn open_recognized(
         _ => explain(error, path).during(attempt()),
     };
     harden(&mut connection, wait).map_err(explained)?;
-    use_log(&connection, wait, usage, recognize).map_err(explained)?;
+    let journal = use_log(&connection, wait, usage, recognize).map_err(explained)?;
     // In a directory such as /tmp somebody may have put a log there since it was looked at.
-    let after = refuse_foreign_files(user, path).map_err(|cause| denied(path, cause))?;
+    let files = refuse_foreign_files(user, path).map_err(|cause| denied(path, cause))?;
     // SQLite finds the log by name. A file that was put aside meanwhile must not be used with the log of the other
     // file that has its name by now.
-    if after.as_ref().map(identity_of) != before {
+    if files.main.as_ref().map(identity_of) != before {
         return Err(Error::new(ErrorKind::Locked, "another process replaced the file").during(attempt()));
     }
-    Ok(connection)
+    let files = (journal == Journal::Log).then_some(files);
+    Ok(Opened { connection, index, files })
 }
 
 /// Opens a copy that nobody else uses, to read it. It is not changed, and no file is made beside it.
@@ -231,12 +259,16 @@ fn unusable(attempt: &str, path: &Path, cause: io::Error) -> Error {
 /// for SQLite to say, which knows the log: its first page may be whole there only.
 fn prepare_file(user: User, path: &Path) -> Result<Prepared> {
     let directory = durable::directory_of(path);
-    durable::create_private_directory(path)
-        .map_err(|cause| unusable("create the directory", directory, cause))?;
     let judged = owner::refuse_place(user, directory)
-        .and_then(|way| Ok(Prepared { way, existing: refuse_foreign_files(user, path)? }));
+        .and_then(|way| Ok(Prepared { way, existing: refuse_foreign_files(user, path)?.main }));
     let prepared = judged.map_err(|cause| denied(path, cause))?;
     let Some(existing) = &prepared.existing else {
+        if !directory.is_dir() {
+            durable::create_private_directory(path)
+                .map_err(|cause| unusable("create the directory", directory, cause))?;
+            // Another process may have been first, so it has to be judged.
+            return prepare_file(user, path);
+        }
         return match path.symlink_metadata() {
             // The name must be durable before the first commit is acknowledged.
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => durable::create_private(path)
@@ -274,15 +306,14 @@ fn stranger(path: &Path) -> Error {
     Error::invalid(format!("`{}` is not a Rejoin database", path.display()))
 }
 
-/// Refuses the files of a database that another user owns or can write, and tells what the main file is. What stands in the
-/// log counts as much as what stands in the file.
-fn refuse_foreign_files(user: User, path: &Path) -> io::Result<Option<Metadata>> {
-    let main = owner::refuse_file(user, path)?;
+/// Refuses the files of a database that another user owns or can write, and tells what they are. What stands in the log
+/// counts as much as what stands in the file.
+fn refuse_foreign_files(user: User, path: &Path) -> io::Result<Found> {
+    let beside = |suffix| owner::refuse_file(user, &durable::beside(path, suffix));
+    let found = Found { main: owner::refuse_file(user, path)?, log: beside("-wal")?, index: beside("-shm")? };
     // Rejoin leaves no journal behind, but SQLite plays back one that it finds.
-    for suffix in ["-wal", "-shm", "-journal"] {
-        owner::refuse_file(user, &durable::beside(path, suffix))?;
-    }
-    Ok(main)
+    beside("-journal")?;
+    Ok(found)
 }
 
 fn denied(path: &Path, cause: io::Error) -> Error {
@@ -345,12 +376,19 @@ fn harden(connection: &mut Connection, wait: Duration) -> Result<()> {
     Ok(())
 }
 
+/// What a database had to undo changes with when it was opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Journal {
+    Log,
+    Other,
+}
+
 fn use_log(
     connection: &Connection,
     wait: Duration,
     usage: Use,
     recognize: &dyn Fn(&Connection) -> Result<()>,
-) -> Result<()> {
+) -> Result<Journal> {
     let attempt = "set up the connection";
     connection
         .execute_batch(&format!(
@@ -364,15 +402,16 @@ fn use_log(
     set_synchronous(connection, usage)?;
     // Switching a new file to a log does not use the busy handler, so that first starts at the same moment collide.
     let began = Instant::now();
-    loop {
+    let journal = loop {
         // Whose file it is must be known before it is switched: the mode is written into it.
-        let mode = recognize(connection).and_then(|()| {
-            connection
-                .query_row("PRAGMA journal_mode = WAL", [], |row| row.get::<_, String>(0))
-                .during("switch the database to a write-ahead log")
+        let mode = recognize_in_one_moment(connection, recognize).and_then(|mode| match mode.as_str() {
+            "wal" => Ok((mode, Journal::Log)),
+            _ => connection
+                .query_row("PRAGMA journal_mode = WAL", [], |row| Ok((row.get(0)?, Journal::Other)))
+                .during("switch the database to a write-ahead log"),
         });
         match mode {
-            Ok(mode) if mode == "wal" => break,
+            Ok((mode, journal)) if mode == "wal" => break journal,
             Ok(_) => {
                 return Err(Error::new(
                     ErrorKind::Unsupported,
@@ -387,8 +426,20 @@ fn use_log(
             }
             Err(error) => return Err(error),
         }
-    }
-    connection.execute_batch("PRAGMA wal_autocheckpoint = 0;").during(attempt)
+    };
+    connection.execute_batch("PRAGMA wal_autocheckpoint = 0;").during(attempt)?;
+    Ok(journal)
+}
+
+/// Accepts a database, and returns how it keeps its journal. It is locked once for all that is asked.
+fn recognize_in_one_moment(
+    connection: &Connection,
+    recognize: &dyn Fn(&Connection) -> Result<()>,
+) -> Result<String> {
+    let attempt = "look at the database";
+    let moment = connection.unchecked_transaction().during(attempt)?;
+    recognize(&moment)?;
+    moment.query_row("PRAGMA journal_mode", [], |row| row.get(0)).during(attempt)
 }
 
 /// Says whether commits are synced from now on.
