@@ -65,7 +65,8 @@ fn what_a_build_has_not_is_refused_by_the_name_of_its_feature() {
     });
 
     let expected = cases.map(|(scheme, is_built, what)| {
-        let feature = scheme.split('+').next().map_or("", |first| if first == "vault" { first } else { scheme });
+        let feature =
+            scheme.split('+').next().map_or("", |first| if first == "vault" { first } else { scheme });
         let why = format!("this build of rejoin has no {what}; enable the feature `{feature}`");
         (!is_built).then_some((ErrorKind::Unsupported, why))
     });
