@@ -4,7 +4,7 @@ default:
     @just --list
 
 # Everything CI runs
-check: format lint test coverage counts docs deny
+check: format lint test features coverage counts docs deny
 
 format:
     cargo fmt --all --check
@@ -14,6 +14,10 @@ lint:
 
 test:
     cargo test --workspace
+
+# Each feature of the library alone, none, and the default ones; and how many crates their users compile
+features:
+    .ci/features
 
 # How much of the store, of retention and of key derivation the tests reach; with --missed, which lines they do not
 coverage *options:

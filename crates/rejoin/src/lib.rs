@@ -16,6 +16,44 @@
 //! ```
 //!
 //! [`Archive`] is what programs hold. [`store`] is the small contract for those who write a store of their own.
+//!
+//! # Features
+//!
+//! A store in memory needs no feature. The default is `sqlite` and `redact`.
+//!
+//! | feature | what it adds | heavy dependencies |
+//! |---|---|---|
+//! | `sqlite` | `sqlite:PATH`: one file, several processes; backups | SQLite, compiled from C |
+//! | `jsonl` | `jsonl:DIR`: plain files | |
+//! | `vault` | `vault+…`: stores that are encrypted, and the conversion of stores | AWS-LC, argon2 |
+//! | `redact` | secrets taken out before anything is stored, for programs that ask; scrubbing | regex |
+//! | `formats` | files of other programs, import and export, pages for people | AWS-LC, SQLite, zip, zstd |
+//! | `service` | the storage service; includes `formats` | |
+//! | `tracing` | warnings and other events go to the crate `tracing` | tracing |
+//! | `full` | everything above | |
+//!
+//! - A URL of a store that a build lacks is [`ErrorKind::Unsupported`], and the error names the feature.
+//!   What else a build lacks is not there to be called: without `redact`, messages are stored as they are
+//!   given, and `Archive::with_redaction` does not compile.
+//! - A build without `vault` refuses a store that is sealed. It does not read pins, so it cannot tell that
+//!   a plain store stands where a vault was used. Whoever uses vaults opens their places with the feature.
+//! - A scrub in a build without `formats` refuses conversations that were imported: it cannot read what
+//!   they were read from.
+//! - Without `tracing` nothing is told of what is passed over with a warning, such as an audit entry that
+//!   could not be written. Errors are returned all the same.
+//!
+//! # How SQLite is built
+//!
+//! No promise depends on SQLite's build flags. One of them saves work, and this crate cannot set it for
+//! you: by default SQLite syncs with `fsync`, which also writes the time stamps of the file. With
+//! `-DHAVE_FDATASYNC=1` it uses `fdatasync`, which is as safe and can be cheaper.
+//! `-DSQLITE_DEFAULT_MEMSTATUS=0` saves a lock at each allocation. To have both, set this in the
+//! `.cargo/config.toml` of your workspace:
+//!
+//! ```toml
+//! [env]
+//! LIBSQLITE3_FLAGS = "-DHAVE_FDATASYNC=1 -DSQLITE_DEFAULT_MEMSTATUS=0"
+//! ```
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(
@@ -52,8 +90,6 @@ pub mod vault;
 #[expect(unreachable_pub, reason = "it is public with the feature")]
 mod vault;
 
-#[cfg(feature = "sqlite")]
-pub use archive::Restored;
 pub use archive::Snippet as SearchSnippet;
 pub use archive::{
     Access, Archive, AuditAction, AuditEntry, AuditFailure, AuditQuery, BegunAgain, Cause, Deleted,
@@ -63,11 +99,12 @@ pub use archive::{
     Stats, StoreUrl, Strain, Subagent, Subagents, Sweep, Swept, Tally,
 };
 #[cfg(feature = "vault")]
-pub use archive::{Converted, Existing, Leftover};
+pub use archive::{Converted, Leftover};
 #[cfg(feature = "formats")]
 pub use archive::{DeletedHere, Imports};
 #[cfg(feature = "async")]
 pub use async_recorder::{AsyncRecorder, OpenReply, SavingState, SavingWatch, Unsaved};
+pub use archive::{Existing, Restored};
 pub use clock::{Nature, SystemNature};
 pub use error::{Error, ErrorKind, Result};
 pub use model::{

@@ -1,9 +1,6 @@
 //! What a build of the library does with the features that it has, and says of those that it has not.
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
-use std::sync::Arc;
-
-use rejoin::store::{MemoryStore, Put, Safety, Space, Store};
 use rejoin::{Archive, Conversation, ConversationId, ErrorKind, Message};
 
 /// Keeps a message in a new conversation.
@@ -17,7 +14,8 @@ fn said(archive: &Archive, id: ConversationId) -> Vec<String> {
     archive.path(id, None).unwrap().iter().map(|stored| stored.message.to_body()).collect()
 }
 
-/// What is kept in a store is there when it is opened again, where this build has the store.
+/// What is kept in a store is there when it is opened again.
+#[cfg(any(feature = "jsonl", feature = "sqlite"))]
 fn is_kept(scheme: &str) -> bool {
     let directory = tempfile::tempdir().unwrap();
     let url = format!("{scheme}:{}", directory.path().join("history").display());
@@ -76,10 +74,12 @@ fn what_a_build_has_not_is_refused_by_the_name_of_its_feature() {
 #[test]
 #[cfg(all(feature = "sqlite", not(feature = "vault")))]
 fn a_build_without_vaults_does_not_take_one_for_a_plain_store() {
+    use rejoin::store::{Put, Safety, Space, SqliteStore, Store};
+
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("history.db");
     let keys = Put { space: Space::Wrapper(6), owner: None, name: b"vault", bytes: Some(b"sealed") };
-    rejoin::store::SqliteStore::open(&path).unwrap().put(&[keys], Safety::Synced).unwrap();
+    SqliteStore::open(&path).unwrap().put(&[keys], Safety::Synced).unwrap();
 
     let refused = Archive::open(&format!("sqlite:{}", path.display())).unwrap_err();
 
@@ -89,7 +89,9 @@ fn a_build_without_vaults_does_not_take_one_for_a_plain_store() {
 #[test]
 #[cfg(all(feature = "redact", not(feature = "formats")))]
 fn a_scrub_does_not_pass_over_what_it_cannot_unpack() {
-    let store = Arc::new(MemoryStore::new());
+    use rejoin::store::{MemoryStore, Put, Safety, Space, Store};
+
+    let store = std::sync::Arc::new(MemoryStore::new());
     let archive = Archive::with_store(store.clone());
     let id = keep(&archive);
     let message = archive.path(id, None).unwrap()[0].id.to_string();

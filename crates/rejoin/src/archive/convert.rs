@@ -155,6 +155,10 @@ impl StoreUrl {
     }
 
     /// Erases the store, if it still has this content.
+    #[cfg_attr(
+        not(any(feature = "jsonl", feature = "sqlite")),
+        expect(clippy::only_used_in_recursion, reason = "there is nothing to compare it with")
+    )]
     fn erase_as(&self, expected: Option<&ContentHash>) -> Result<()> {
         match self {
             #[cfg(feature = "sqlite")]

@@ -3,7 +3,8 @@
 #[cfg(feature = "sqlite")]
 use std::cell::RefCell;
 #[cfg(feature = "sqlite")]
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::path::PathBuf;
 #[cfg(feature = "sqlite")]
 use std::time::Duration;
 
@@ -35,7 +36,6 @@ pub enum Stage {
 pub type Report<'a> = dyn FnMut(Stage, u64, u64) + 'a;
 
 /// What a restore did.
-#[cfg(feature = "sqlite")]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Restored {
     /// What the store holds now.

@@ -27,10 +27,7 @@ mod marks;
 mod name;
 mod order;
 mod path_reader;
-#[cfg(feature = "vault")]
-mod pinned;
-#[cfg(not(feature = "vault"))]
-#[path = "unpinned.rs"]
+#[cfg_attr(not(feature = "vault"), path = "unpinned.rs")]
 mod pinned;
 mod project;
 mod prompt_history;
@@ -56,9 +53,7 @@ use std::time::Duration;
 pub use audit::{AuditAction, AuditEntry, AuditFailure, AuditQuery};
 #[cfg(feature = "vault")]
 pub use convert::{Converted, Leftover};
-#[cfg(feature = "sqlite")]
-pub use copies::Restored;
-pub use copies::{Report, Stage};
+pub use copies::{Report, Restored, Stage};
 pub use delete::{Deleted, DeletedMessages};
 pub use events::{Event, EventKind, Events};
 pub use handle::Handle;
@@ -76,9 +71,7 @@ pub(crate) use record::{Breaker, Strains, is_for_want_of_room, is_in_doubt};
 pub use retention::{Cause, Expiring, Retention, RetentionPlan, Sweep, Swept};
 pub use status::{EndReason, Ending};
 pub use subagent::{Parent, Subagent, Subagents};
-#[cfg(feature = "vault")]
-pub use url::Existing;
-pub use url::{Access, StoreUrl};
+pub use url::{Access, Existing, StoreUrl};
 
 use crate::archive::damage::Damage;
 use crate::archive::redact::Redacting;
@@ -88,10 +81,8 @@ use crate::model::{
     Branch, Conversation, ConversationId, Head, Message, MessageId, SHORT_LENGTH, StoredConversation,
     StoredMessage, Time,
 };
-#[cfg(feature = "redact")]
-use crate::ops::KeepKey;
 pub use crate::ops::Limits;
-use crate::ops::{Survey, Verdict, absent, check_title, fill, survey, verify_conversation};
+use crate::ops::{KeepKey, Survey, Verdict, absent, check_title, fill, survey, verify_conversation};
 use crate::store::{
     Change, Facets, ListQuery, Opening, Order, Progress, Row, Seen, Selection, Stale, Store, Task, Tip, Turn,
 };
@@ -112,7 +103,6 @@ pub struct Archive {
     nature: Arc<dyn Nature>,
     limits: Limits,
     redacting: Option<Arc<Redacting>>,
-    #[cfg(feature = "redact")]
     keep_key: Option<Arc<KeepKey>>,
     leaving: Leaving,
     /// What was passed over, where that is allowed.
@@ -162,7 +152,6 @@ impl Archive {
             nature: Arc::new(SystemNature),
             limits: Limits::default(),
             redacting: None,
-            #[cfg(feature = "redact")]
             keep_key: None,
             leaving: Leaving::Exportable,
             damage: None,

@@ -195,7 +195,6 @@ impl StoreUrl {
 }
 
 /// Whether a store has to be there already.
-#[cfg(feature = "vault")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Existing {
     /// It is an error when it is missing.

@@ -12,10 +12,7 @@ mod export;
 mod import;
 mod marker;
 mod prepare;
-#[cfg(feature = "redact")]
-mod redact;
-#[cfg(not(feature = "redact"))]
-#[path = "unredacted.rs"]
+#[cfg_attr(not(feature = "redact"), path = "unredacted.rs")]
 mod redact;
 #[cfg(feature = "redact")]
 mod scrub;
@@ -49,11 +46,11 @@ pub(crate) use import::{Destination, Queue, import, is_used_here};
 pub use import::{Import, ImportMode, Imported, ImportedAs, ImportedConversation};
 pub use prepare::Limits;
 pub(crate) use prepare::{Preparation, ReadyTurn, check_title, in_line, redacted, stamp};
+#[cfg(feature = "redact")]
+pub(crate) use redact::HashKey;
 #[cfg(not(feature = "redact"))]
 pub(crate) use redact::Redaction;
-pub(crate) use redact::{Cleaning, Redactor, Tally};
-#[cfg(feature = "redact")]
-pub(crate) use redact::{HashKey, KeepKey};
+pub(crate) use redact::{Cleaning, KeepKey, Redactor, Tally};
 #[cfg(feature = "redact")]
 pub use redact::{Personal, Redaction};
 #[cfg(feature = "redact")]

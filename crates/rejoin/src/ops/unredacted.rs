@@ -4,11 +4,15 @@ use std::convert::Infallible;
 use std::io::{self, Read};
 use std::marker::PhantomData;
 
+use crate::error::Result;
 use crate::model::{Conversation, Message, Redacted};
 
 /// Rules of redaction, which nobody can set.
 #[derive(Clone, Debug)]
 pub(crate) struct Redaction(Infallible);
+
+/// Keeps a key that nobody makes.
+pub(crate) type KeepKey = dyn Fn([u8; 32]) -> Result<[u8; 32]> + Send + Sync;
 
 /// What would redact.
 #[derive(Clone, Copy, Debug)]
@@ -64,7 +68,7 @@ impl Read for Cleaning<'_> {
 
 /// What was taken out: nothing.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Tally;
+pub(crate) struct Tally(());
 
 impl Tally {
     pub(crate) const fn is_empty(&self) -> bool {

@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 
 /// Packs nothing.
 #[derive(Default)]
-pub(crate) struct Packer;
+pub(crate) struct Packer(());
 
 impl Packer {
     /// Says what is missing.
