@@ -17,7 +17,7 @@ const TITLE: usize = 60;
 
 /// What a name stands for: a conversation or a message.
 pub(crate) fn resolve(archive: &Archive, name: &str) -> Result<Named, Failure> {
-    archive.resolve(name).map_err(|error| explain(archive, name, error))
+    archive.names().resolve(name).map_err(|error| explain(archive, name, error))
 }
 
 /// The conversation with this name.
@@ -37,7 +37,7 @@ pub(crate) fn message(archive: &Archive, name: &str) -> Result<(StoredConversati
         Named::Message(id, message) => {
             // Where reads pass over what is damaged, one that is asked for by its id must be told all the same.
             let found = archive.messages(id, &[message])?.pop();
-            let damaged = || archive.passed_over().into_iter().next().unwrap_or_default();
+            let damaged = || archive.reader().passed_over().into_iter().next().unwrap_or_default();
             let found = found.ok_or_else(|| Failure::new(Kind::Corrupt, damaged()))?;
             Ok((archive.conversation(id)?, found))
         }

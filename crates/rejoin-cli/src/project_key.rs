@@ -61,7 +61,7 @@ impl Context {
     /// The project of this run. One that is new to the archive is remembered, and a guess that it moved is told.
     pub(crate) fn project(&self, archive: &Archive) -> Result<Project, Failure> {
         let (key, directory) = (self.project_key(archive)?, self.config.project());
-        if let Some(project) = archive.project(&key)? {
+        if let Some(project) = archive.projects().get(&key)? {
             return Ok(Project { key, ..project });
         }
         let project = Project { key, path: text_of(directory), first_commit: first_commit(directory) };
@@ -69,7 +69,7 @@ impl Context {
         if carried_id(directory).is_none() {
             self.guess_move(archive, &project)?;
         }
-        archive.remember_project(&project)?;
+        archive.projects().remember(&project)?;
         Ok(project)
     }
 
@@ -223,7 +223,7 @@ impl Context {
     }
 
     fn guess_move(&self, archive: &Archive, project: &Project) -> Result<(), Failure> {
-        let known = archive.known_projects()?;
+        let known = archive.projects().list()?;
         let moved = known.iter().find(|old| {
             old.first_commit.is_some()
                 && old.first_commit == project.first_commit
@@ -282,7 +282,7 @@ pub(crate) fn join(archive: &Archive, directory: &Path, known: &Project) -> Resu
     if !is_directory(&known.path) {
         project.path.clone_from(&path);
     }
-    let moved = archive.move_project(&path, &project)?;
+    let moved = archive.projects().move_to(&path, &project)?;
     carry_active(archive, &path, &known.key)?;
     remember(archive, &known.key, &path, Some(Answer::Same))?;
     Ok(moved)
@@ -295,7 +295,7 @@ pub(crate) fn remember(
     path: &str,
     answer: Option<Answer>,
 ) -> Result<(), Failure> {
-    Ok(archive.remember(&name_of(id, path), answer.map(Answer::as_str))?)
+    Ok(archive.state().remember(&name_of(id, path), answer.map(Answer::as_str))?)
 }
 
 /// The id, the path and the answer of every directory that the user was asked about.
@@ -351,14 +351,14 @@ fn claim_of(archive: &Archive, directory: &Path) -> Result<Claim, Failure> {
         Ok(id) => id,
         Err(failure) => return Ok(Claim::Unreadable(failure)),
     };
-    let answer = archive.recall(&name_of(&id, &path))?;
+    let answer = archive.state().recall(&name_of(&id, &path))?;
     match answer.and_then(|word| Answer::named(word.as_bytes())) {
         Some(Answer::Same) => return Ok(Claim::Settled(id)),
         Some(Answer::Separate) => return key_without_id(archive, &path).map(Claim::Settled),
         None => {}
     }
-    match archive.project(&id)? {
-        Some(known) if known.path == archive.key_as_kept(&path) => Ok(Claim::Settled(id)),
+    match archive.projects().get(&id)? {
+        Some(known) if known.path == archive.projects().key_as_kept(&path) => Ok(Claim::Settled(id)),
         Some(known) => Ok(Claim::Unanswered(Project { key: id, ..known })),
         None => {
             // Conversations whose directory nobody remembers are not for the first who carries their id.
@@ -400,8 +400,9 @@ fn key_so_far(archive: &Archive, path: &str) -> Result<Option<String>, Failure> 
 
 /// An id that counted in a directory and has conversations.
 fn id_so_far(archive: &Archive, path: &str) -> Result<Option<String>, Failure> {
-    let kept = archive.key_as_kept(path);
-    let known = archive.known_projects()?.into_iter().filter(|known| known.path == kept && known.key != kept);
+    let kept = archive.projects().key_as_kept(path);
+    let known =
+        archive.projects().list()?.into_iter().filter(|known| known.path == kept && known.key != kept);
     let answers = answers(archive)?.into_iter().filter(|(_, own, _)| own == path);
     let (joined, separate): (Vec<_>, Vec<_>) = answers.partition(|(.., answer)| *answer == Answer::Same);
     let is_separate = |id: &String| separate.iter().any(|(other, ..)| other == id);
@@ -420,7 +421,7 @@ fn has_conversations(archive: &Archive, key: &str) -> Result<bool, Failure> {
 
 fn count_of(archive: &Archive, key: &str) -> Result<u64, Failure> {
     let list = List { project: Some(key.to_owned()), includes_expired: true, ..List::default() };
-    Ok(archive.count(&list)?)
+    Ok(archive.reader().count(&list)?)
 }
 
 /// Whether a project's directory is there. A path that nobody remembers is not absolute.

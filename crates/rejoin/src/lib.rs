@@ -63,6 +63,16 @@ pub mod export {
     pub use crate::ops::{SHORT_ARGUMENTS, Shortened, html, markdown, shortened};
 }
 
+pub mod parts {
+    //! The parts of an [`Archive`](crate::Archive), each returned by the method of its name.
+
+    pub use crate::archive::{
+        ArchiveAttachments, ArchiveAudit, ArchiveExports, ArchiveImports, ArchiveMaintenance, ArchiveMarks,
+        ArchiveNames, ArchiveOpenTurns, ArchiveProjects, ArchiveReader, ArchiveRedaction, ArchiveRemoval,
+        ArchiveRetention, ArchiveState, ArchiveStatus, ArchiveSubagents, ArchiveVault,
+    };
+}
+
 pub mod view {
     //! The view: what a model is sent.
 

@@ -179,9 +179,9 @@ impl Talk {
         // The history comes first: when this future is dropped, the recorder changes the store all the same.
         let is_news = self.history.begin_undoing(summary);
         self.compactor.hold();
-        let undone = self
-            .recording
-            .with(move |recorder| recorder.handle().archive().uncompact(recorder.conversation(), summary));
+        let undone = self.recording.with(move |recorder| {
+            recorder.handle().archive().marks().uncompact(recorder.conversation(), summary)
+        });
         match undone.await.and_then(|undone| Ok(undone?)) {
             Ok(()) => {
                 self.history.end_undoing();
@@ -204,7 +204,7 @@ impl Talk {
         self.history.pin(message);
         let pinned = self
             .recording
-            .with(move |recorder| recorder.handle().archive().pin(recorder.conversation(), message));
+            .with(move |recorder| recorder.handle().archive().marks().pin(recorder.conversation(), message));
         let pinned = pinned.await.and_then(|pinned| Ok(pinned?));
         if pinned.is_err() && !was_pinned {
             self.history.unpin(message);
@@ -216,9 +216,9 @@ impl Talk {
     pub async fn unpin(&mut self, message: MessageId) -> Result<()> {
         let was_pinned = self.history.is_pinned(message);
         self.history.unpin(message);
-        let unpinned = self
-            .recording
-            .with(move |recorder| recorder.handle().archive().unpin(recorder.conversation(), message));
+        let unpinned = self.recording.with(move |recorder| {
+            recorder.handle().archive().marks().unpin(recorder.conversation(), message)
+        });
         let unpinned = unpinned.await.and_then(|unpinned| Ok(unpinned?));
         if unpinned.is_err() && was_pinned {
             self.history.pin(message);

@@ -18,7 +18,7 @@ pub(super) struct Branch {
 
 /// The branches in order of arrival, the newest last.
 pub(super) fn of(archive: &Archive, stored: &StoredConversation) -> Result<Vec<Branch>> {
-    let mut messages = archive.all_messages(stored.id, Order::NewestFirst, 0, LONGEST)?;
+    let mut messages = archive.reader().all_messages(stored.id, Order::NewestFirst, 0, LONGEST)?;
     messages.reverse();
     let followed: HashSet<MessageId> = messages.iter().filter_map(|message| message.parent).collect();
     let name = |head: MessageId| {

@@ -279,7 +279,7 @@ fn resume(
         })?;
     }
     if header.status == Status::Paused {
-        archive.activate(stored.id)?;
+        archive.status().activate(stored.id)?;
     }
     let tools = tools_of(command, &stored);
     Ok(Ready { handle, partner, system, tools, is_resumed: true })
@@ -315,7 +315,7 @@ fn may_go_on(
     let title = named::title(stored);
     context.manner.warn(&format!("\"{title}\" was marked as completed"), None);
     context.confirm(&Shown::line(&format!("Open \"{}\" again?", stored.title())), reopen)?;
-    archive.reopen(stored.id)?;
+    archive.status().reopen(stored.id)?;
     Ok(())
 }
 

@@ -153,6 +153,7 @@ fn processes_that_make_the_key_at_once_end_with_one() {
         let archive = world.archive();
         let id = archive.list(&List::default()).unwrap().items[0].id;
         archive
+            .reader()
             .all_messages(id, Order::OldestFirst, 0, 100)
             .unwrap()
             .iter()

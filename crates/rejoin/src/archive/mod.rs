@@ -22,6 +22,7 @@ mod imports;
 mod marks;
 mod name;
 mod order;
+mod parts;
 mod pinned;
 mod project;
 mod prompt_history;
@@ -51,6 +52,11 @@ pub use handle::Handle;
 use handle::Unstored;
 pub use imports::{DeletedHere, Imports};
 pub use name::Named;
+pub use parts::{
+    ArchiveAttachments, ArchiveAudit, ArchiveExports, ArchiveImports, ArchiveMaintenance, ArchiveMarks,
+    ArchiveNames, ArchiveOpenTurns, ArchiveProjects, ArchiveReader, ArchiveRedaction, ArchiveRemoval,
+    ArchiveRetention, ArchiveState, ArchiveStatus, ArchiveSubagents, ArchiveVault,
+};
 pub use project::Project;
 pub use prompt_history::PROMPT_HISTORY_LINES;
 pub use purge::{PurgeFailure, PurgeKeys, PurgeReason, PurgeReport};
@@ -299,29 +305,6 @@ impl Archive {
         self.collect(id, Selection::Ids(ids))
     }
 
-    /// All messages of a conversation, on every branch, in order of arrival or newest first.
-    pub fn all_messages(
-        &self,
-        id: ConversationId,
-        order: Order,
-        offset: u64,
-        limit: u64,
-    ) -> Result<Vec<StoredMessage>> {
-        self.collect(id, Selection::All { order, offset, limit })
-    }
-
-    /// Visits every message of a conversation as it is stored, oldest first: what is an attachment stays a reference.
-    ///
-    /// One is in memory at a time, however long the conversation is.
-    pub fn each_message(
-        &self,
-        id: ConversationId,
-        visit: &mut dyn FnMut(StoredMessage) -> Result<()>,
-    ) -> Result<()> {
-        let all = Selection::All { order: Order::OldestFirst, offset: 0, limit: u64::MAX };
-        self.store.read(id, all, &mut |seen| visit(decode_message(&seen)?))
-    }
-
     /// The messages from the root to the head as they are stored: what is an attachment stays a reference.
     pub(crate) fn bare_path(&self, id: ConversationId) -> Result<Vec<StoredMessage>> {
         self.collect_bare(id, Selection::Path(None))
@@ -336,7 +319,7 @@ impl Archive {
 
     fn collect_bare(&self, id: ConversationId, what: Selection<'_>) -> Result<Vec<StoredMessage>> {
         let mut messages = Vec::new();
-        self.visit(id, what, &mut |seen| {
+        self.reader().visit(id, what, &mut |seen| {
             messages.push(decode_message(&seen)?);
             Ok(())
         })?;
@@ -345,7 +328,8 @@ impl Archive {
 
     /// Changes a conversation's header; `change` may be called again when another writer was faster.
     ///
-    /// A status can only become what [`Status::may_become`](crate::Status::may_become) allows; [`Archive::reopen`] is for the rest.
+    /// A status can only become what [`Status::may_become`](crate::Status::may_become) allows;
+    /// [`ArchiveStatus::reopen`] is for the rest.
     pub fn update(
         &self,
         id: ConversationId,
@@ -425,27 +409,54 @@ impl Archive {
         self.nature.fill(&mut random);
         MessageId::with_length(length, random)
     }
+}
 
+impl ArchiveReader<'_> {
+    /// All messages of a conversation, on every branch, in order of arrival or newest first.
+    pub fn all_messages(
+        &self,
+        id: ConversationId,
+        order: Order,
+        offset: u64,
+        limit: u64,
+    ) -> Result<Vec<StoredMessage>> {
+        self.archive.collect(id, Selection::All { order, offset, limit })
+    }
+
+    /// Visits every message of a conversation as it is stored, oldest first: what is an attachment stays a reference.
+    ///
+    /// One is in memory at a time, however long the conversation is.
+    pub fn each_message(
+        &self,
+        id: ConversationId,
+        visit: &mut dyn FnMut(StoredMessage) -> Result<()>,
+    ) -> Result<()> {
+        let all = Selection::All { order: Order::OldestFirst, offset: 0, limit: u64::MAX };
+        self.archive.store.read(id, all, &mut |seen| visit(decode_message(&seen)?))
+    }
+}
+
+impl ArchiveMaintenance<'_> {
     /// Does background work for about `budget`; returns how much is left.
-    pub fn maintain(&self, task: Task, budget: Duration) -> Result<u64> {
-        Ok(self.store.maintain(task, budget)?.left)
+    pub fn run(&self, task: Task, budget: Duration) -> Result<u64> {
+        Ok(self.archive.store.maintain(task, budget)?.left)
     }
 
     /// Looks for damage in the store's own structure, and for writes that did not end.
     pub fn check(&self) -> Result<Progress> {
-        self.store.maintain(Task::Check, Duration::MAX)
+        self.archive.store.maintain(Task::Check, Duration::MAX)
     }
 
     /// Checks the messages of a conversation against their digests, and its counts against its messages.
     ///
     /// A conversation that is there and cannot be read is a verdict, not an error.
     pub fn verify(&self, id: ConversationId) -> Result<Verdict> {
-        verify_conversation(self.store.as_ref(), id)
+        verify_conversation(self.archive.store.as_ref(), id)
     }
 
     /// Finds every conversation, also in a damaged store, as far as it can be read.
     pub fn survey(&self) -> Result<Survey> {
-        survey(self.store.as_ref())
+        survey(self.archive.store.as_ref())
     }
 }
 

@@ -98,7 +98,7 @@ fn import(archive: &Archive, directory: &Path) -> (ConversationId, u64) {
         project: &str::to_owned,
         progress: &mut |_| {},
     };
-    let imported = archive.import(&source, Format::of(&source).unwrap(), &mut how).unwrap();
+    let imported = archive.imports().add(&source, Format::of(&source).unwrap(), &mut how).unwrap();
     (imported.conversations[0].id, imported.added())
 }
 
@@ -113,7 +113,7 @@ fn purge(kind: &str) {
     let kept = desk.kept();
     let before = desk.standing_packed(&kept);
 
-    let report = desk.archive.purge(&[desk.id], PurgeReason::UserRequested, &mut |_| ());
+    let report = desk.archive.removal().purge(&[desk.id], PurgeReason::UserRequested, &mut |_| ());
 
     assert!(report.is_erased && report.failures.is_empty(), "{report:?}");
     assert_eq!((kept.len(), before), (3, 3));
@@ -142,14 +142,14 @@ fn scrub(kind: &str) {
         action_items: vec![format!("Replace {TOKEN}.")],
         updated_at: archive.now(),
     };
-    archive.describe(id, None, Some(&synopsis)).unwrap();
+    archive.marks().describe(id, None, Some(&synopsis)).unwrap();
     let summary = Summary { text: format!("The key is {TOKEN}."), ..Summary::default() };
     let summary = Message::new(Role::User, vec![Block::Summary(summary)]);
     archive.resume(id).unwrap().append(summary).unwrap();
     let secret: Vec<Kept> = desk.kept().into_iter().filter(|kept| kept.text.contains(TOKEN)).collect();
     let before = (secret.len(), desk.standing_packed(&secret));
 
-    let scrubbed = archive.scrub(id, ScrubMode::Replace).unwrap();
+    let scrubbed = archive.removal().scrub(id, ScrubMode::Replace).unwrap();
 
     let mut places: Vec<ScrubPlace> = scrubbed.findings.iter().map(|finding| finding.place).collect();
     places.dedup();
@@ -165,11 +165,14 @@ fn scrub(kind: &str) {
     let aside = kept.iter().find(|kept| kept.name.starts_with("line:")).unwrap();
     assert_eq!(aside.name, format!("line:000000000002:{}", hash(&aside.text)));
     for stored in archive.path(id, None).unwrap().iter().take(2) {
-        let source = archive.source_of(id, stored.id).unwrap().unwrap();
+        let source = archive.imports().source_of(id, stored.id).unwrap().unwrap();
         let named: serde_json::Value = stored.message.extra.field("source").unwrap().to().unwrap();
         assert_eq!(named["text"], hash(&source));
     }
-    assert_eq!((archive.verify(id).unwrap().faults, archive.check().unwrap().faults), (vec![], vec![]));
+    assert_eq!(
+        (archive.maintenance().verify(id).unwrap().faults, archive.maintenance().check().unwrap().faults),
+        (vec![], vec![])
+    );
     // What is here is known again, by whoever takes the same secrets out.
     let again = archive.clone().with_redaction(Redaction::new());
     assert_eq!((import(&again, desk.directory.path()), desk.kept().len()), ((id, 0), 3));

@@ -61,7 +61,7 @@ impl Plan {
     pub(super) fn make(archive: &Archive, names: &[String], children: Children) -> Result<Self, Failure> {
         let mut plan = Self { items: Vec::new(), removals: Vec::new() };
         for name in names {
-            let (named, fate) = match archive.resolve(name) {
+            let (named, fate) = match archive.names().resolve(name) {
                 Ok(named) => (Some(named), Fate::Waiting),
                 Err(error) if error.kind() == ErrorKind::NotFound && is_message(archive, name)? => {
                     (None, Fate::Missing)
@@ -112,7 +112,7 @@ impl Plan {
         };
         let whole = self.items.iter_mut().find(|item| item.named == Some(Named::Conversation(id)));
         if let Some(item) = whole {
-            let (messages, bytes) = (stored.messages, stored.bytes + archive.attached_bytes(id)?);
+            let (messages, bytes) = (stored.messages, stored.bytes + archive.attachments().bytes(id)?);
             (item.messages, item.bytes) = (messages, bytes);
             self.removals.push(Removal { stored, part: Part::Whole, messages, bytes });
             return Ok(());
@@ -233,7 +233,7 @@ fn going(
 /// Whether a name that was not found must have been a message's, so that it counts as deleted.
 fn is_message(archive: &Archive, name: &str) -> Result<bool, Failure> {
     if let Some((conversation, message)) = name.split_once('/') {
-        return Ok(archive.resolve_conversation(conversation).is_ok() && message.parse::<MessageId>().is_ok());
+        return Ok(archive.names().conversation(conversation).is_ok() && message.parse::<MessageId>().is_ok());
     }
     let has_form = name.len() == SHORT_LENGTH && name.parse::<MessageId>().is_ok();
     Ok(has_form && !was_conversation(archive, name)?)

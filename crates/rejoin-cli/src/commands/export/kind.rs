@@ -92,15 +92,15 @@ impl Kind {
         };
         match self {
             Kind::Markdown => {
-                let tree = archive.tree_as_kept(stored.id, extent).map_err(failed)?;
+                let tree = archive.exports().tree_as_kept(stored.id, extent).map_err(failed)?;
                 Ok(text(".md", markdown(&tree)?))
             }
             Kind::Html => {
-                let tree = archive.tree_as_kept(stored.id, extent).map_err(failed)?;
+                let tree = archive.exports().tree_as_kept(stored.id, extent).map_err(failed)?;
                 Ok(text(".html", html(&tree)?))
             }
             Kind::Format(format) => {
-                let mut tree = archive.tree_for(format, stored.id, extent).map_err(failed)?;
+                let mut tree = archive.exports().tree_for(format, stored.id, extent).map_err(failed)?;
                 tree.key = key.cloned();
                 let mut files = format.write(&tree)?;
                 if let ([file], true) = (files.as_mut_slice(), format.is_own()) {

@@ -141,7 +141,7 @@ fn a_conversation_that_is_removed_leaves_no_line_on_the_sheet() {
     let store = place.store();
     store.put(&all, Safety::Synced).unwrap();
 
-    place.archive().delete_conversations(&owners[..1], "user-requested");
+    place.archive().removal().delete(&owners[..1], "user-requested");
     let left = fs::read_to_string(sheet(&place)).unwrap();
     let unknown = store.put(&all, Safety::Synced).unwrap_err().kind();
 
@@ -228,7 +228,7 @@ fn a_line_that_was_taken_off_the_sheet_does_not_come_back() {
 
     // Another handle takes two off, so soon after that the file looks as it did.
     let looked = fs::metadata(sheet(&place)).unwrap().modified().unwrap();
-    place.archive().delete_conversations(&owners[..2], "user-requested");
+    place.archive().removal().delete(&owners[..2], "user-requested");
     place.talk(&[&["something else"]]);
     fs::File::options().write(true).open(sheet(&place)).unwrap().set_modified(looked).unwrap();
     store.put(&together(b"once more")[2..], Safety::Synced).unwrap();

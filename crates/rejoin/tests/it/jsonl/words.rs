@@ -118,7 +118,7 @@ fn a_deleted_conversation_leaves_no_word_in_the_index() {
     index(&place);
     assert!(!holding(&place.root.join(".store/words"), &SENTINELS).is_empty());
 
-    place.archive().delete_conversations(&[gone], "by request");
+    place.archive().removal().delete(&[gone], "by request");
 
     assert_eq!(holding(&place.root, &SENTINELS), Vec::<PathBuf>::new());
     assert_eq!(found(&place, "else "), 1);

@@ -99,13 +99,13 @@ fn a_key_in_the_store_can_be_moved_out_before_it_is_needed() {
     let plain = open(directory.path());
     say_phone(&plain);
     let own = keys_in(&plain);
-    let before = plain.holds_redaction_key().unwrap();
+    let before = plain.redaction().holds_key().unwrap();
     drop(plain);
 
     let archive = open_keeping(directory.path(), &kept);
-    archive.move_redaction_key().unwrap();
+    archive.redaction().move_key().unwrap();
 
-    assert_eq!((before, archive.holds_redaction_key().unwrap()), (true, false));
+    assert_eq!((before, archive.redaction().holds_key().unwrap()), (true, false));
     assert_eq!(own, [kept.lock().unwrap().unwrap()]);
     assert!(!holds(directory.path(), own[0]));
 }
