@@ -128,7 +128,7 @@ pub(crate) fn title_as_it_is(stored: &StoredConversation) -> String {
 
 /// What a name could stand for, if that is more than one thing.
 fn candidates(archive: &Archive, name: &str) -> Option<String> {
-    let found = archive.store().find(name.trim(), CANDIDATES + 1).ok().filter(|found| found.len() > 1)?;
+    let found = archive.names().find(name.trim(), CANDIDATES + 1).ok().filter(|found| found.len() > 1)?;
     let told: Vec<String> = found.iter().take(CANDIDATES).map(|found| tell(archive, found)).collect();
     let more = if found.len() > CANDIDATES { ", ..." } else { "" };
     Some(format!("{}{more}", told.join(", ")))
@@ -138,7 +138,7 @@ fn tell(archive: &Archive, found: &Found) -> String {
     let title = archive.conversation(found.conversation).map(|stored| title(&stored)).unwrap_or_default();
     // Two conversations may share a short id, in which case only the long one tells them apart.
     let is_shared = archive
-        .store()
+        .names()
         .find(found.conversation.short().as_str(), 2)
         .is_ok_and(|same| same.iter().filter(|same| same.message.is_none()).count() > 1);
     let conversation =

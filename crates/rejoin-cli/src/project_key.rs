@@ -9,7 +9,6 @@
 use std::io;
 use std::path::Path;
 
-use rejoin::store::{Named, Space};
 use rejoin::{Archive, List, Project};
 
 use crate::config::trust::is_trusted;
@@ -301,13 +300,12 @@ pub(crate) fn remember(
 /// The id, the path and the answer of every directory that the user was asked about.
 pub(crate) fn answers(archive: &Archive) -> Result<Vec<(String, String, Answer)>, Failure> {
     let mut found = Vec::new();
-    archive.store().get(Space::State, None, Named::Beginning(ANSWER.as_bytes()), &mut |name, value| {
-        let parts = str::from_utf8(name).ok().and_then(|name| name.strip_prefix(ANSWER)?.split_once(':'));
-        if let (Some((id, path)), Some(answer)) = (parts, Answer::named(value)) {
+    for (name, value) in archive.state().recall_all(ANSWER)? {
+        let parts = name.strip_prefix(ANSWER).and_then(|rest| rest.split_once(':'));
+        if let (Some((id, path)), Some(answer)) = (parts, Answer::named(value.as_bytes())) {
             found.push((id.to_owned(), path.to_owned(), answer));
         }
-        Ok(())
-    })?;
+    }
     Ok(found)
 }
 

@@ -1,6 +1,5 @@
 //! A talk made ready: its conversation, its provider, its initial context.
 
-use rejoin::store::Target;
 use rejoin::{Archive, Conversation, ConversationId, Handle, Json, Settings, Status, StoredConversation};
 use rejoin_agent::{Api, History, Recording, Summariser, Talk};
 
@@ -103,13 +102,9 @@ impl Session {
 
     /// Takes away the conversation that this talk began, if nothing was ever said in it.
     pub(crate) fn forget_if_empty(&self) {
-        let is_empty =
-            || self.archive.conversation(self.conversation()).is_ok_and(|stored| stored.messages == 0);
-        if self.is_new && self.talk.history().is_empty() && is_empty() {
+        if self.is_new && self.talk.history().is_empty() {
             // Failing to is not worth a word: an empty conversation takes no room.
-            // Nobody deleted anything, so the audit log has nothing to tell.
-            let target = Target::Conversation(self.conversation());
-            let _ = self.archive.store().remove(&[target], "nothing was said", self.archive.now());
+            let _ = self.archive.removal().delete_empty(self.conversation());
         }
     }
 

@@ -126,7 +126,7 @@ fn what_another_program_keeps_in_the_files_is_told() {
         outcome = Some(world.rejoin(["scrub", &short, "--yes"]).run());
         Ok(())
     };
-    reader.store().read(id, first, scrub).unwrap();
+    reader.reader().visit(id, first, scrub).unwrap();
 
     let outcome = outcome.unwrap();
     let warning = "another program reads the store, so its files still hold what was taken out";

@@ -31,6 +31,18 @@ pub struct DeletedMessages {
 }
 
 impl ArchiveRemoval<'_> {
+    /// Deletes a conversation in which nothing was said, and tells whether it was one.
+    ///
+    /// Nobody loses anything, so the audit log does not tell of it.
+    pub fn delete_empty(&self, id: ConversationId) -> Result<bool> {
+        if self.archive.conversation(id)?.messages > 0 {
+            return Ok(false);
+        }
+        let (target, now) = (Target::Conversation(id), self.archive.now());
+        self.archive.store().remove(&[target], "nothing was said", now)?;
+        Ok(true)
+    }
+
     /// Deletes messages of one conversation, all or none. A message that is not there counts as deleted.
     ///
     /// With [`Children::Refuse`] a message that has children is an error, and nothing is deleted.

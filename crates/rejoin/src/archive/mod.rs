@@ -186,7 +186,7 @@ impl Archive {
     }
 
     /// The store underneath.
-    pub fn store(&self) -> &dyn Store {
+    pub(crate) fn store(&self) -> &dyn Store {
         self.store.as_ref()
     }
 

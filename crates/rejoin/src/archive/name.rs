@@ -38,6 +38,11 @@ const SHOWN: usize = 5;
 const COMPARED: usize = 100;
 
 impl ArchiveNames<'_> {
+    /// The conversations and messages that a text may stand for, at most so many. [`Self::resolve`] decides for one.
+    pub fn find(&self, text: &str, limit: usize) -> Result<Vec<Found>> {
+        self.archive.store().find(text, limit)
+    }
+
     /// Finds what a name stands for: an id, a short id, a unique beginning of one, a slug, `conversation/message`, or
     /// a message id alone. Where several have the whole name, the one that began here is meant, if it is the only one.
     ///

@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::model::{
     ConversationId, Message, MessageId, Role, Status, StoredConversation, Time, WordQuery, each_word,
 };
-use crate::store::{Cursor, Hit, ListQuery, Order, SearchOrder, SearchQuery, Selection};
+use crate::store::{Capabilities, Cursor, Hit, ListQuery, Order, SearchOrder, SearchQuery, Selection};
 
 /// How many characters of a message a search shows around its first match.
 const SNIPPET: usize = 160;
@@ -235,6 +235,11 @@ impl Archive {
 }
 
 impl ArchiveReader<'_> {
+    /// What the store can do.
+    pub fn capabilities(&self) -> Capabilities {
+        self.archive.store().capabilities()
+    }
+
     /// Counts the conversations on all pages of a list.
     pub fn count(&self, list: &List) -> Result<u64> {
         let project = list.project.as_deref().map(|project| self.archive.projects().key_as_kept(project));

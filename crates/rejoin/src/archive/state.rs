@@ -11,6 +11,18 @@ impl ArchiveState<'_> {
         self.archive.recalled(None, name)
     }
 
+    /// What was remembered under names that begin like this, in order of name. What is no text is passed over.
+    pub fn recall_all(&self, beginning: &str) -> Result<Vec<(String, String)>> {
+        let (named, mut found) = (Named::Beginning(beginning.as_bytes()), Vec::new());
+        self.archive.store().get(Space::State, None, named, &mut |name, bytes| {
+            if let [Ok(name), Ok(text)] = [name, bytes].map(str::from_utf8) {
+                found.push((name.to_owned(), text.to_owned()));
+            }
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
     /// What was remembered under a name for a conversation.
     pub fn recall_for(&self, conversation: ConversationId, name: &str) -> Result<Option<String>> {
         self.archive.recalled(Some(conversation), name)

@@ -8,6 +8,7 @@ mod broken;
 mod export;
 mod failing;
 mod formats;
+mod held;
 mod hostile;
 mod jsonl;
 mod layers;

@@ -17,6 +17,7 @@ use rejoin::{
 };
 use serde_json::json;
 
+use crate::held::Held;
 use crate::residue::holding;
 use crate::vault::{Inner, sealed};
 use crate::vault_anew::Mortal;
@@ -31,7 +32,7 @@ fn said(text: &str) -> Message {
 }
 
 /// A conversation that has the token in every place where one can stand.
-fn fill(archive: &Archive) -> ConversationId {
+fn fill(archive: &Held) -> ConversationId {
     let mut talk = archive.start(Conversation::titled(format!("with {TOKEN}"))).unwrap();
     let first = talk.append(said("the key is")).unwrap().head;
     let call = ToolCall {
@@ -84,7 +85,7 @@ fn places(findings: &[Finding]) -> Vec<ScrubPlace> {
 
 /// Scrubs a store that has the token everywhere, and looks at every byte of it.
 fn scrub_everything(directory: &Path, store: Arc<dyn Store>) {
-    let archive = Archive::with_store(store);
+    let archive = Held::over(store);
     let id = fill(&archive);
     prepare(&archive);
     assert!(!holding(directory, &TRACES).is_empty());
@@ -131,9 +132,14 @@ fn mentions(store: &dyn Store) -> usize {
     conversations.chain(blobs).filter(|text| TRACES.iter().any(|trace| text.contains(trace))).count()
 }
 
+fn vault_over(inner: Arc<dyn Inner>) -> Held {
+    let vault = Arc::new(sealed(inner));
+    Held::over(vault.clone()).map(|_| Archive::with_vault(vault))
+}
+
 /// Scrubs a vault that has the token everywhere, and opens every record of it.
 fn scrub_a_vault(inner: Arc<dyn Inner>) {
-    let archive = Archive::with_vault(Arc::new(sealed(inner.clone())));
+    let archive = vault_over(inner.clone());
     let id = fill(&archive);
     prepare(&archive);
     assert!(mentions(archive.store()) > 2);
@@ -141,7 +147,7 @@ fn scrub_a_vault(inner: Arc<dyn Inner>) {
     archive.removal().scrub(id, ScrubMode::Replace).unwrap();
     archive.removal().scrub_state(ScrubMode::Replace).unwrap();
 
-    let fresh = Archive::with_vault(Arc::new(sealed(inner)));
+    let fresh = vault_over(inner);
     assert_eq!(mentions(fresh.store()), 0);
     let hits = |text: &str| {
         fresh.search(&Search { text: text.to_owned(), ..Search::default() }).unwrap().items.len()
@@ -172,7 +178,7 @@ fn no_record_of_a_vault_in_files_mentions_a_secret_after_a_scrub() {
 fn a_scrub_of_a_vault_by_a_process_that_dies_at_any_write_loses_nothing_and_can_be_repeated() {
     for (writes, is_last_done) in (1..).flat_map(|writes| [(writes, false), (writes, true)]) {
         let inner = Arc::new(MemoryStore::new());
-        let open = || Archive::with_vault(Arc::new(sealed(inner.clone())));
+        let open = || vault_over(inner.clone());
         let id = fill(&open());
         let mortal = Mortal { store: inner.clone(), left: AtomicU64::new(writes), is_last_done };
         let mortal = Arc::new(mortal);
@@ -244,7 +250,7 @@ fn two_scrubs_at_once_leave_no_preview_of_the_other_in_a_vault() {
 
 #[test]
 fn whoever_only_looks_changes_nothing() {
-    let archive = Archive::with_store(Arc::new(MemoryStore::new()));
+    let archive = Held::over(Arc::new(MemoryStore::new()));
     let id = fill(&archive);
     let before = visible(archive.store()).unwrap();
 
@@ -260,7 +266,7 @@ fn whoever_only_looks_changes_nothing() {
 
 #[test]
 fn a_scrub_keeps_ids_places_pins_and_everything_that_is_no_secret() {
-    let archive = Archive::with_store(Arc::new(MemoryStore::new()));
+    let archive = Held::over(Arc::new(MemoryStore::new()));
     let id = fill(&archive);
     let before = visible(archive.store()).unwrap().conversations.remove(0).1;
 
@@ -277,7 +283,7 @@ fn a_scrub_keeps_ids_places_pins_and_everything_that_is_no_secret() {
 
 #[test]
 fn previews_and_searches_show_what_is_left() {
-    let archive = Archive::with_store(Arc::new(MemoryStore::new()));
+    let archive = Held::over(Arc::new(MemoryStore::new()));
     let id = fill(&archive);
 
     archive.removal().scrub(id, ScrubMode::Replace).unwrap();
@@ -299,7 +305,7 @@ fn previews_and_searches_show_what_is_left() {
 
 #[test]
 fn the_audit_log_has_rules_counts_and_digests_and_no_secret() {
-    let archive = Archive::with_store(Arc::new(MemoryStore::new()));
+    let archive = Held::over(Arc::new(MemoryStore::new()));
     let id = fill(&archive);
     let before = archive.conversation(id).unwrap().head.unwrap();
 
@@ -325,7 +331,7 @@ fn the_audit_log_has_rules_counts_and_digests_and_no_secret() {
 
 #[test]
 fn damage_does_not_look_sound_after_a_scrub() {
-    let archive = Archive::with_store(Arc::new(MemoryStore::new()));
+    let archive = Held::over(Arc::new(MemoryStore::new()));
     let mut talk = archive.start(Conversation::titled("Lisbon")).unwrap();
     talk.append(said("one")).unwrap();
     let second = talk.append(Message::user("two")).unwrap();
@@ -343,7 +349,7 @@ fn damage_does_not_look_sound_after_a_scrub() {
 
 #[test]
 fn what_is_said_while_a_conversation_is_scrubbed_is_kept_and_sound() {
-    let archive = Archive::with_store(Arc::new(MemoryStore::new()));
+    let archive = Held::over(Arc::new(MemoryStore::new()));
     let id = fill(&archive);
     let writer = archive.clone();
 

@@ -15,6 +15,8 @@ use rejoin::{
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
+use crate::held::Held;
+
 const TOKEN: &str = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
 
 const SESSION: &str = "c833a56b-45d4-4ced-8b45-47d6a5359b48";
@@ -22,7 +24,7 @@ const SESSION: &str = "c833a56b-45d4-4ced-8b45-47d6a5359b48";
 /// A store of some kind, into which a session was imported as it was: two messages, and a line that is no message.
 struct Desk {
     directory: tempfile::TempDir,
-    archive: Archive,
+    archive: Held,
     id: ConversationId,
 }
 
@@ -51,8 +53,7 @@ impl Desk {
         let lines = lines.map(|line| format!("{line}\n"));
         fs::write(directory.path().join(format!("{SESSION}.jsonl")), lines.concat()).unwrap();
         fs::create_dir(directory.path().join("store")).unwrap();
-        let archive =
-            Archive::open(&format!("{kind}:{}", directory.path().join("store/own").display())).unwrap();
+        let archive = Held::open(&format!("{kind}:{}", directory.path().join("store/own").display()));
         let id = import(&archive, directory.path()).0;
         Self { directory, archive, id }
     }

@@ -136,11 +136,14 @@ fn a_scrub_in_files_closes_older_copies_to_the_keys_of_after() {
 }
 
 /// A vault whose process ends before anything is sealed anew or erased.
-struct CutOff(Archive);
+struct CutOff {
+    archive: Archive,
+    store: Arc<dyn Store>,
+}
 
 impl Around for CutOff {
     fn inner(&self) -> &dyn Store {
-        self.0.store()
+        self.store.as_ref()
     }
 
     fn writing<T>(
@@ -173,7 +176,7 @@ impl Vault for CutOff {
     }
 
     fn quarantined(&self) -> rejoin::Result<Vec<Quarantined>> {
-        self.0.vault().quarantined()
+        self.archive.vault().quarantined()
     }
 
     fn discard(&self, _: &[Quarantined]) -> rejoin::Result<()> {
@@ -190,8 +193,9 @@ fn a_scrub_that_was_cut_off_is_made_up_for_by_the_next_though_it_finds_nothing()
     say(&archive, "nothing here");
     let (image, keys) = (image(&machine, &url), data_keys(&machine));
 
-    let cut_off =
-        Archive::with_vault(Arc::new(CutOff(archive.clone()))).removal().scrub(told, ScrubMode::Replace);
+    let store = url.open_with(&machine.access()).unwrap();
+    let vault = Arc::new(CutOff { archive: archive.clone(), store });
+    let cut_off = Archive::with_vault(vault).removal().scrub(told, ScrubMode::Replace);
     let between = data_keys(&machine);
     let scrubbed = archive.removal().scrub(told, ScrubMode::Replace).unwrap();
     let after = data_keys(&machine);

@@ -146,7 +146,7 @@ impl Plan {
     /// Whether a conversation of plain files is to go of which nothing can be read. It would be missed forever otherwise.
     fn gives_up(&self, archive: &Archive, id: ConversationId, error: &Error) -> bool {
         let is_whole = self.items.iter().any(|item| item.named == Some(Named::Conversation(id)));
-        let store = archive.store().capabilities();
+        let store = archive.reader().capabilities();
         is_whole && error.kind() == ErrorKind::Corrupt && store.reads_past_damage && !store.is_sealed
     }
 
@@ -216,7 +216,7 @@ fn going(
     let mut going: BTreeMap<MessageId, Going> = BTreeMap::new();
     let everything = Selection::All { order: Order::OldestFirst, offset: 0, limit: u64::MAX };
     // A message arrives after its parent, so one pass reaches the whole subtree.
-    archive.store().read(id, everything, &mut |seen| {
+    archive.reader().visit(id, everything, &mut |seen| {
         let own = places.get(&seen.id).copied();
         let parents = seen.parent.and_then(|parent| going.get(&parent)).map(|parent| parent.because_of);
         if let Some(because_of) = own.or(parents) {

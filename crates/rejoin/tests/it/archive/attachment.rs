@@ -25,6 +25,7 @@ use rejoin::{
 
 use super::moody::{Mood, Moody};
 use super::{Lab, archive_in};
+use crate::held::Held;
 use crate::residue::holding;
 use crate::vault::{Inner, sealed};
 
@@ -65,8 +66,8 @@ impl Shop {
         }
     }
 
-    fn archive(&self, name: &str) -> Archive {
-        Archive::with_store(self.store(name))
+    fn archive(&self, name: &str) -> Held {
+        Held::over(self.store(name))
     }
 
     fn file(&self, name: &str) -> PathBuf {
@@ -145,7 +146,7 @@ impl OpenTurnOf<'_> {
 }
 
 /// The names and lengths of the chunks that a conversation has.
-fn chunks(archive: &Archive, id: ConversationId) -> Vec<(Vec<u8>, usize)> {
+fn chunks(archive: &Held, id: ConversationId) -> Vec<(Vec<u8>, usize)> {
     let mut found = Vec::new();
     let visit = &mut |name: &[u8], bytes: &[u8]| {
         found.push((name.to_vec(), bytes.len()));
@@ -385,7 +386,7 @@ fn a_crash_before_the_turn_leaves_what_goes_an_hour_later() {
 /// Fails from a write on, and looks at what is there then and after the next attempt, an hour later.
 fn interrupted_at(write: usize) -> (bool, Vec<String>, usize, usize) {
     let (lab, store) = (Lab::new(), Arc::new(Moody::new()));
-    let archive = Archive::with_store(store.clone()).with_nature(lab.clone());
+    let archive = Held::over(store.clone()).with_nature(lab.clone());
     let mut talk = start(&archive);
     talk.append(Message::user("Draw.")).unwrap();
     let (count, moody) = (AtomicUsize::new(0), store.clone());

@@ -7,7 +7,7 @@ use std::thread;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use rejoin::store::{Children, JsonlStore, Named, Put, Safety, Space, SqliteStore, Store};
+use rejoin::store::{Children, JsonlStore, Named, Put, Read, Safety, Space, SqliteStore, Store};
 use rejoin::{
     Archive, AttachmentKind, Block, Conversation, ConversationId, ErrorKind, Fields, Limits, Media,
     MediaKind, Message, PurgeReason, Result, Role,
@@ -125,14 +125,14 @@ fn image() -> Message {
 }
 
 /// A conversation with an image that nothing refers to any more, which is not erased yet.
-fn leftover(archive: &Archive) -> ConversationId {
+fn leftover(archive: &Archive, store: &dyn Store) -> ConversationId {
     let mut talk = archive.start(Conversation::titled("Lisbon")).unwrap();
     talk.append(Message::user("Look.")).unwrap();
     let said = talk.append(image()).unwrap().head;
     let (id, target) = (talk.id(), [said]);
     let target =
         rejoin::store::Target::Messages { conversation: id, ids: &target, children: Children::Refuse };
-    archive.store().remove(&[target], "test", archive.now()).unwrap();
+    store.remove(&[target], "test", archive.now()).unwrap();
     id
 }
 
@@ -143,7 +143,7 @@ fn what_is_attached_again_while_it_is_erased_stays() {
         let store = Arc::new(Moody::around(open(kind, directory.path())));
         let eraser = Archive::with_store(store.clone());
         let other = Archive::with_store(Arc::from(open(kind, directory.path())));
-        let id = leftover(&eraser);
+        let id = leftover(&eraser, store.as_ref());
         let count = AtomicUsize::new(0);
         let writer = other.clone();
         store.while_writing(move || {
@@ -164,8 +164,8 @@ fn what_is_attached_again_while_it_is_erased_stays() {
 fn what_is_erased_between_a_look_and_the_turn_is_stored_again() {
     let store = Arc::new(Moody::new());
     let archive = Archive::with_store(store.clone());
-    let id = leftover(&archive);
-    let (count, eraser) = (AtomicUsize::new(0), archive.clone());
+    let id = leftover(&archive, store.as_ref());
+    let (count, eraser) = (AtomicUsize::new(0), store.clone());
     store.while_writing(move || {
         // The card was the first write, and the turn is the second.
         if count.fetch_add(1, Ordering::Relaxed) == 1 {
@@ -174,10 +174,10 @@ fn what_is_erased_between_a_look_and_the_turn_is_stored_again() {
                 names.push(name.to_vec());
                 Ok(())
             };
-            eraser.store().get(Space::Attachment, Some(id), Named::ALL, visit).unwrap();
+            eraser.get(Space::Attachment, Some(id), Named::ALL, visit).unwrap();
             let gone = |name| Put { space: Space::Attachment, owner: Some(id), name, bytes: None };
             let gone: Vec<_> = names.iter().map(|name| gone(name)).collect();
-            eraser.store().put(&gone, Safety::Synced).unwrap();
+            eraser.put(&gone, Safety::Synced).unwrap();
         }
     });
 

@@ -11,15 +11,17 @@ use rejoin::{
 
 use super::Lab;
 use crate::failing::{Failing, at_every_call};
+use crate::held::Held;
 
 const DAY: i64 = 86_400;
 const POLICY: Retention = Retention { days: Some(7), max_per_project: Some(1) };
 const KINDS: [ErrorKind; 3] = [ErrorKind::Unavailable, ErrorKind::Corrupt, ErrorKind::NotFound];
 
 /// An archive of two that are too old, one that is held, and two young ones, of which one is too many.
-fn aged(store: Failing) -> (Arc<Failing>, Archive) {
+fn aged(store: Failing) -> (Arc<Failing>, Held) {
     let (store, lab) = (Arc::new(store), Lab::new());
-    let archive = Archive::with_vault(store.clone()).with_nature(lab.clone());
+    let archive =
+        Held::over(store.clone()).map(|_| Archive::with_vault(store.clone())).with_nature(lab.clone());
     let say = |title: &str, hold: Hold| -> ConversationId {
         let header = Conversation { follows_retention: true, hold, ..Conversation::titled(title) };
         let mut handle = archive.start(header).unwrap();

@@ -1,7 +1,6 @@
 //! Saving messages.
 
-use rejoin::store::ListQuery;
-use rejoin::{Archive, Block, Conversation, ErrorKind, Fields, Handle, Json, Limits, Message, Role};
+use rejoin::{Archive, Block, Conversation, ErrorKind, Fields, Handle, Json, Limits, List, Message, Role};
 
 use super::{Lab, archive, archive_in, ids, said, talk};
 
@@ -11,7 +10,7 @@ fn start(archive: &Archive) -> Handle {
 
 /// How many messages and bytes the one conversation has.
 fn stored(archive: &Archive) -> (u64, u64) {
-    let page = archive.store().list(&ListQuery { limit: 9, ..ListQuery::default() }).unwrap();
+    let page = archive.list(&List { limit: 9, ..List::default() }).unwrap();
     (page.items[0].messages, page.items[0].bytes)
 }
 

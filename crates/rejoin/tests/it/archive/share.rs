@@ -9,6 +9,7 @@ use rusqlite::Connection;
 use tempfile::TempDir;
 
 use super::{archive_at, said, talk};
+use crate::held::Held;
 
 const SOON: Duration = Duration::from_secs(30);
 
@@ -169,7 +170,8 @@ fn of_two_linear_appends_one_wins() {
 fn a_change_of_an_old_version_is_a_conflict_and_an_update_tries_again() {
     let directory = TempDir::new().unwrap();
     let path = directory.path().join("store.db");
-    let (one, two) = (archive_at(&path), archive_at(&path));
+    let one = Held::over(Arc::new(SqliteStore::open(&path).unwrap()));
+    let two = archive_at(&path);
     let id = one.start(Conversation::titled("Lisbon")).unwrap().id();
     let version = one.conversation(id).unwrap().version;
     two.rename(id, "Porto").unwrap();

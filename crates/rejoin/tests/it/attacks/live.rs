@@ -13,6 +13,7 @@ use rejoin::{Archive, Conversation, ConversationId, ErrorKind, Handle, Message, 
 use rusqlite::Connection;
 
 use crate::attacks::attempt::{Attempt, Target, assert_all_fail};
+use crate::held::Held;
 use crate::vault_keys::{Machine, say, titles};
 
 /// A directory with a database in `data`, reached through the link `way`.
@@ -280,7 +281,7 @@ fn a_follower_does_not_wait_for_changes_in_files_that_nobody_writes_to() {
     fn waits(done: fn(&Room)) -> impl Fn(Target) -> bool {
         move |target| {
             let room = Room::new();
-            let archive = Archive::open(&room.url()).unwrap();
+            let archive = Held::open(&room.url());
             talk(&archive);
             if target == Target::Guarded {
                 done(&room);

@@ -10,13 +10,14 @@ use rejoin::formats::{
 };
 use rejoin::store::{Order, Put, Safety, Space};
 use rejoin::{
-    Archive, Block, Conversation, ConversationId, Extent, Hold, Import, ImportMode, Imported, ImportedAs,
-    Json, Message, Status, StoredConversation, StoredMessage, Subagents, Time,
+    Block, Conversation, ConversationId, Extent, Hold, Import, ImportMode, Imported, ImportedAs, Json,
+    Message, Status, StoredConversation, StoredMessage, Subagents, Time,
 };
 use tempfile::TempDir;
 
 use crate::formats::round::{Step, steps, tree_of, written};
 use crate::formats::{file_of, fixture};
+use crate::held::Held;
 
 const REAL: &str = "claude/session-with-agent/c833a56b-45d4-4ced-8b45-47d6a5359b48.jsonl";
 
@@ -100,7 +101,7 @@ proptest! {
 
 /// An archive of its own, and a place for files.
 struct Desk {
-    archive: Archive,
+    archive: Held,
     directory: TempDir,
 }
 
@@ -110,7 +111,7 @@ type Everything = (StoredConversation, Vec<StoredMessage>);
 impl Desk {
     fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let archive = Archive::open(&format!("sqlite:{}", directory.path().join("a.db").display())).unwrap();
+        let archive = Held::open(&format!("sqlite:{}", directory.path().join("a.db").display()));
         Self { archive, directory }
     }
 

@@ -54,7 +54,7 @@ fn talk(place: &dyn Place) {
     assert_eq!((receipt.redacted[0].count, after_a_turn), (2, expected.to_vec()));
     assert_eq!((report.failures, noted(&open(place))), (vec![], expected.to_vec()));
     let mut bytes = Vec::new();
-    let read = archive.store().get(Space::Audit, None, Named::ALL, &mut |_, own| {
+    let read = place.open().get(Space::Audit, None, Named::ALL, &mut |_, own| {
         bytes.extend_from_slice(own);
         Ok(())
     });

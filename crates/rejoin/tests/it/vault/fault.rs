@@ -170,7 +170,7 @@ fn a_store_that_fails_is_not_taken_for_a_damaged_one() {
         },
         |archive| drop(archive.search(&Search { text: "eat".to_owned(), ..Search::default() })),
         |archive| drop(archive.names().resolve("lisbon")),
-        |archive| drop(archive.store().changes(0, Duration::ZERO)),
+        |archive| drop(archive.events_after(0).next(Duration::ZERO)),
         |archive| drop(archive.maintenance().run(Task::Index, Duration::MAX)),
         |archive| drop(archive.maintenance().run(Task::Check, Duration::MAX)),
         |archive| drop(archive.state().recall("noted")),
