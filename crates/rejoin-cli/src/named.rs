@@ -1,9 +1,9 @@
 //! Finds what a person named: a conversation or a message, and says what to do when it is not there.
 
 use rejoin::store::Found;
+use rejoin::text::slug;
 use rejoin::{
     Archive, Branch, ConversationId, Error, ErrorKind, MessageId, Named, StoredConversation, StoredMessage,
-    slug,
 };
 
 use crate::error::{Failure, Kind};

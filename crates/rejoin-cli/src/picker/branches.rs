@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 
 use rejoin::store::Order;
-use rejoin::{Archive, MessageId, Result, StoredConversation, preview};
+use rejoin::text::preview;
+use rejoin::{Archive, MessageId, Result, StoredConversation};
 
 /// How many messages are looked through; branches of longer conversations are found among the newest.
 const LONGEST: u64 = 20_000;

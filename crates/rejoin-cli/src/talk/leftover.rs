@@ -2,7 +2,8 @@
 
 use std::io::{self, Write};
 
-use rejoin::{Archive, Handle, OpenTurn, preview};
+use rejoin::text::preview;
+use rejoin::{Archive, Handle, OpenTurn};
 
 use crate::context::Context;
 use crate::error::Failure;

@@ -51,7 +51,7 @@ impl ArchiveRemoval<'_> {
         let mut has_begun = false;
         let scrubbed = self.archive.scrubbing(mode, |redactor| {
             scrub_state(self.archive.store(), redactor, mode, &mut || {
-                self.archive.begin_scrub(&mut has_begun)
+                self.archive.begin_scrub(&mut has_begun);
             })
         })?;
         self.archive.note_scrub(AuditEntry::new(AuditAction::Scrubbed, REASON), &scrubbed, mode);

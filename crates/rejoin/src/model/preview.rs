@@ -3,7 +3,7 @@
 use crate::model::{Block, Message, Role};
 
 /// Characters of a message that a list shows.
-pub const PREVIEW_LENGTH: usize = 100;
+pub(super) const PREVIEW_LENGTH: usize = 100;
 
 /// The field of a message's `extra` that is true when a program added the message, and not the person.
 pub(crate) const INJECTED: &str = "injected";

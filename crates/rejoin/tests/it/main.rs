@@ -15,6 +15,7 @@ mod layers;
 mod model;
 mod older;
 mod previews;
+mod public_items;
 mod real_agent;
 mod recovery;
 mod redact;

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use rejoin::export::{html, markdown};
 use rejoin::formats::{FORMATS, Format, Key, Written};
-use rejoin::{Archive, Extent, StoredConversation, slug};
+use rejoin::text::slug;
+use rejoin::{Archive, Extent, StoredConversation};
 
 use super::selection::Wanted;
 use crate::error::Failure;

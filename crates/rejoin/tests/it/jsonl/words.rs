@@ -7,7 +7,8 @@ use std::thread;
 use std::time::{Duration, SystemTime};
 
 use rejoin::store::{Read, SearchOrder, SearchQuery, Store, Task};
-use rejoin::{Conversation, Message, WordQuery};
+use rejoin::text::WordQuery;
+use rejoin::{Conversation, Message};
 
 use crate::jsonl::{Place, files};
 use crate::residue::{SENTINELS, holding};
