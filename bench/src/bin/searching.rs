@@ -10,8 +10,8 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
-use rejoin::WordQuery;
 use rejoin::store::{Read as _, SearchOrder, SearchQuery, Store as _, Task};
+use rejoin::text::WordQuery;
 use rejoin_bench::haystack::{self, COMMON, RARE, Random};
 use rejoin_bench::{Answer, Bars, Kind, Shape};
 

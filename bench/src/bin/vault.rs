@@ -12,10 +12,10 @@ use std::process::{Command, ExitCode};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rejoin::WordQuery;
 use rejoin::store::{
     ListQuery, Named, Read, SearchOrder, SearchQuery, Space, Store, Task, Unlock, VaultStore,
 };
+use rejoin::text::WordQuery;
 use rejoin_bench::haystack::{Random, append, fill};
 use rejoin_bench::{Answer, Bars, Clock, Fixed, Kind, Shape};
 

@@ -72,7 +72,8 @@ impl<K: Kind> Contestant for Rejoin<K> {
         let newest = self.archive.list(&List { limit: 1, ..List::default() })?.items.pop();
         let newest = newest.ok_or("the store is empty")?;
         self.current = Some(self.archive.resume(newest.id)?);
-        let middle = self.archive.all_messages(newest.id, Order::OldestFirst, newest.messages / 2, 1)?;
+        let middle =
+            self.archive.reader().all_messages(newest.id, Order::OldestFirst, newest.messages / 2, 1)?;
         self.middle = middle.first().map(|stored| stored.id);
         Ok(())
     }
@@ -129,12 +130,12 @@ impl<K: Kind> Contestant for Rejoin<K> {
     }
 
     fn index(&mut self) -> Result<()> {
-        while self.archive.maintain(Task::Index, SLICE)? > 0 {}
+        while self.archive.maintenance().run(Task::Index, SLICE)? > 0 {}
         Ok(())
     }
 
     fn checkpoint(&mut self) -> Result<()> {
-        self.archive.maintain(Task::Checkpoint, SLICE)?;
+        self.archive.maintenance().run(Task::Checkpoint, SLICE)?;
         Ok(())
     }
 }

@@ -1,9 +1,9 @@
 //! Finds what a person named: a conversation or a message, and says what to do when it is not there.
 
 use rejoin::store::Found;
+use rejoin::text::slug;
 use rejoin::{
     Archive, Branch, ConversationId, Error, ErrorKind, MessageId, Named, StoredConversation, StoredMessage,
-    slug,
 };
 
 use crate::error::{Failure, Kind};
@@ -17,7 +17,7 @@ const TITLE: usize = 60;
 
 /// What a name stands for: a conversation or a message.
 pub(crate) fn resolve(archive: &Archive, name: &str) -> Result<Named, Failure> {
-    archive.resolve(name).map_err(|error| explain(archive, name, error))
+    archive.names().resolve(name).map_err(|error| explain(archive, name, error))
 }
 
 /// The conversation with this name.
@@ -37,7 +37,7 @@ pub(crate) fn message(archive: &Archive, name: &str) -> Result<(StoredConversati
         Named::Message(id, message) => {
             // Where reads pass over what is damaged, one that is asked for by its id must be told all the same.
             let found = archive.messages(id, &[message])?.pop();
-            let damaged = || archive.passed_over().into_iter().next().unwrap_or_default();
+            let damaged = || archive.reader().passed_over().into_iter().next().unwrap_or_default();
             let found = found.ok_or_else(|| Failure::new(Kind::Corrupt, damaged()))?;
             Ok((archive.conversation(id)?, found))
         }
@@ -128,7 +128,7 @@ pub(crate) fn title_as_it_is(stored: &StoredConversation) -> String {
 
 /// What a name could stand for, if that is more than one thing.
 fn candidates(archive: &Archive, name: &str) -> Option<String> {
-    let found = archive.store().find(name.trim(), CANDIDATES + 1).ok().filter(|found| found.len() > 1)?;
+    let found = archive.names().find(name.trim(), CANDIDATES + 1).ok().filter(|found| found.len() > 1)?;
     let told: Vec<String> = found.iter().take(CANDIDATES).map(|found| tell(archive, found)).collect();
     let more = if found.len() > CANDIDATES { ", ..." } else { "" };
     Some(format!("{}{more}", told.join(", ")))
@@ -138,7 +138,7 @@ fn tell(archive: &Archive, found: &Found) -> String {
     let title = archive.conversation(found.conversation).map(|stored| title(&stored)).unwrap_or_default();
     // Two conversations may share a short id, in which case only the long one tells them apart.
     let is_shared = archive
-        .store()
+        .names()
         .find(found.conversation.short().as_str(), 2)
         .is_ok_and(|same| same.iter().filter(|same| same.message.is_none()).count() > 1);
     let conversation =

@@ -40,7 +40,7 @@ impl Context {
         }
         let archive = self.open(&self.store_url()?)?;
         // Doctor tells what is in the way; a talk goes on without.
-        if let Err(error) = archive.move_redaction_key() {
+        if let Err(error) = archive.redaction().move_key() {
             tracing::warn!(kind = error.kind().as_str(), "the key of redaction stays in the store");
         }
         if let Some(unsaved) = Unsaved::by_store(self)? {
@@ -48,12 +48,12 @@ impl Context {
             return Ok(archive);
         }
         // A script that came first has not been told on anyone's behalf.
-        if self.shows_notes() && archive.recall(FIRST_USE)?.is_none() {
+        if self.shows_notes() && archive.state().recall(FIRST_USE)?.is_none() {
             let place = self.config.store();
             let place = place.split_once(':').map_or(place, |(_, place)| place);
             self.note(&format!("Conversations are kept in {place}"));
             self.note("To turn this off: rejoin config set persistence.enabled false");
-            archive.remember(FIRST_USE, Some(&archive.now().to_string()))?;
+            archive.state().remember(FIRST_USE, Some(&archive.now().to_string()))?;
         }
         Ok(archive)
     }
@@ -73,7 +73,7 @@ impl Context {
     /// Says what is missing of a conversation that was read past what is damaged.
     pub(crate) fn warn_of_damage(&self, archive: &Archive, id: ConversationId) -> Result<(), Failure> {
         let verify = format!("rejoin verify {}", id.short());
-        self.warn_of_missing(&archive.passed_over(), &verify)
+        self.warn_of_missing(&archive.reader().passed_over(), &verify)
     }
 
     /// Says what was left out because it cannot be read: for programs everything, for people a count and the first few.
@@ -134,7 +134,9 @@ impl Context {
     ) -> Result<Option<PathBuf>, Failure> {
         let path = match &stored.conversation.project {
             None => self.config.project().to_owned(),
-            Some(key) => archive.project(key)?.map_or_else(|| key.into(), |project| project.path.into()),
+            Some(key) => {
+                archive.projects().get(key)?.map_or_else(|| key.into(), |project| project.path.into())
+            }
         };
         Ok(path.canonicalize().ok().filter(|found| path.is_absolute() && found.is_dir()))
     }
@@ -167,12 +169,12 @@ impl Context {
 
     /// Makes a conversation the project's active one.
     pub(crate) fn set_active(&self, archive: &Archive, id: ConversationId) -> Result<(), Failure> {
-        Ok(archive.remember(&active_name(&self.project_key(archive)?), Some(&id.to_string()))?)
+        Ok(archive.state().remember(&active_name(&self.project_key(archive)?), Some(&id.to_string()))?)
     }
 
     /// The same without a sync of its own, because a message is about to be saved.
     pub(crate) fn set_active_unsynced(&self, archive: &Archive, id: ConversationId) -> Result<(), Failure> {
-        Ok(archive.remember_unsynced(&active_name(&self.project_key(archive)?), &id.to_string())?)
+        Ok(archive.state().remember_unsynced(&active_name(&self.project_key(archive)?), &id.to_string())?)
     }
 }
 
@@ -197,11 +199,11 @@ fn with_redaction(archive: Archive, redaction: Option<Redaction>) -> Archive {
 /// Hands a project's active conversation on to the key its conversations go by from now on.
 pub(crate) fn carry_active(archive: &Archive, from: &str, to: &str) -> Result<(), Failure> {
     let (from, to) = (active_name(from), active_name(to));
-    let Some(active) = archive.recall(&from)? else { return Ok(()) };
-    if archive.recall(&to)?.is_none() {
-        archive.remember(&to, Some(&active))?;
+    let Some(active) = archive.state().recall(&from)? else { return Ok(()) };
+    if archive.state().recall(&to)?.is_none() {
+        archive.state().remember(&to, Some(&active))?;
     }
-    Ok(archive.remember(&from, None)?)
+    Ok(archive.state().remember(&from, None)?)
 }
 
 /// What a directory says about its project: the id it carries, or its path. Whether the id counts there is decided in
@@ -233,7 +235,7 @@ pub(crate) fn active_in(archive: &Archive, key: &str) -> Result<Option<Conversat
 
 /// The conversation that was last made the active one, whether or not it is there.
 fn active_named(archive: &Archive, key: &str) -> Result<Option<ConversationId>, Failure> {
-    Ok(archive.recall(&active_name(key))?.and_then(|id| id.parse().ok()))
+    Ok(archive.state().recall(&active_name(key))?.and_then(|id| id.parse().ok()))
 }
 
 /// A conversation, if it is there.

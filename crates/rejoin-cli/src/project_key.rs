@@ -9,7 +9,6 @@
 use std::io;
 use std::path::Path;
 
-use rejoin::store::{Named, Space};
 use rejoin::{Archive, List, Project};
 
 use crate::config::trust::is_trusted;
@@ -61,7 +60,7 @@ impl Context {
     /// The project of this run. One that is new to the archive is remembered, and a guess that it moved is told.
     pub(crate) fn project(&self, archive: &Archive) -> Result<Project, Failure> {
         let (key, directory) = (self.project_key(archive)?, self.config.project());
-        if let Some(project) = archive.project(&key)? {
+        if let Some(project) = archive.projects().get(&key)? {
             return Ok(Project { key, ..project });
         }
         let project = Project { key, path: text_of(directory), first_commit: first_commit(directory) };
@@ -69,7 +68,7 @@ impl Context {
         if carried_id(directory).is_none() {
             self.guess_move(archive, &project)?;
         }
-        archive.remember_project(&project)?;
+        archive.projects().remember(&project)?;
         Ok(project)
     }
 
@@ -223,7 +222,7 @@ impl Context {
     }
 
     fn guess_move(&self, archive: &Archive, project: &Project) -> Result<(), Failure> {
-        let known = archive.known_projects()?;
+        let known = archive.projects().list()?;
         let moved = known.iter().find(|old| {
             old.first_commit.is_some()
                 && old.first_commit == project.first_commit
@@ -282,7 +281,7 @@ pub(crate) fn join(archive: &Archive, directory: &Path, known: &Project) -> Resu
     if !is_directory(&known.path) {
         project.path.clone_from(&path);
     }
-    let moved = archive.move_project(&path, &project)?;
+    let moved = archive.projects().move_to(&path, &project)?;
     carry_active(archive, &path, &known.key)?;
     remember(archive, &known.key, &path, Some(Answer::Same))?;
     Ok(moved)
@@ -295,19 +294,18 @@ pub(crate) fn remember(
     path: &str,
     answer: Option<Answer>,
 ) -> Result<(), Failure> {
-    Ok(archive.remember(&name_of(id, path), answer.map(Answer::as_str))?)
+    Ok(archive.state().remember(&name_of(id, path), answer.map(Answer::as_str))?)
 }
 
 /// The id, the path and the answer of every directory that the user was asked about.
 pub(crate) fn answers(archive: &Archive) -> Result<Vec<(String, String, Answer)>, Failure> {
     let mut found = Vec::new();
-    archive.store().get(Space::State, None, Named::Beginning(ANSWER.as_bytes()), &mut |name, value| {
-        let parts = str::from_utf8(name).ok().and_then(|name| name.strip_prefix(ANSWER)?.split_once(':'));
-        if let (Some((id, path)), Some(answer)) = (parts, Answer::named(value)) {
+    for (name, value) in archive.state().recall_all(ANSWER)? {
+        let parts = name.strip_prefix(ANSWER).and_then(|rest| rest.split_once(':'));
+        if let (Some((id, path)), Some(answer)) = (parts, Answer::named(value.as_bytes())) {
             found.push((id.to_owned(), path.to_owned(), answer));
         }
-        Ok(())
-    })?;
+    }
     Ok(found)
 }
 
@@ -351,14 +349,14 @@ fn claim_of(archive: &Archive, directory: &Path) -> Result<Claim, Failure> {
         Ok(id) => id,
         Err(failure) => return Ok(Claim::Unreadable(failure)),
     };
-    let answer = archive.recall(&name_of(&id, &path))?;
+    let answer = archive.state().recall(&name_of(&id, &path))?;
     match answer.and_then(|word| Answer::named(word.as_bytes())) {
         Some(Answer::Same) => return Ok(Claim::Settled(id)),
         Some(Answer::Separate) => return key_without_id(archive, &path).map(Claim::Settled),
         None => {}
     }
-    match archive.project(&id)? {
-        Some(known) if known.path == archive.key_as_kept(&path) => Ok(Claim::Settled(id)),
+    match archive.projects().get(&id)? {
+        Some(known) if known.path == archive.projects().key_as_kept(&path) => Ok(Claim::Settled(id)),
         Some(known) => Ok(Claim::Unanswered(Project { key: id, ..known })),
         None => {
             // Conversations whose directory nobody remembers are not for the first who carries their id.
@@ -400,8 +398,9 @@ fn key_so_far(archive: &Archive, path: &str) -> Result<Option<String>, Failure> 
 
 /// An id that counted in a directory and has conversations.
 fn id_so_far(archive: &Archive, path: &str) -> Result<Option<String>, Failure> {
-    let kept = archive.key_as_kept(path);
-    let known = archive.known_projects()?.into_iter().filter(|known| known.path == kept && known.key != kept);
+    let kept = archive.projects().key_as_kept(path);
+    let known =
+        archive.projects().list()?.into_iter().filter(|known| known.path == kept && known.key != kept);
     let answers = answers(archive)?.into_iter().filter(|(_, own, _)| own == path);
     let (joined, separate): (Vec<_>, Vec<_>) = answers.partition(|(.., answer)| *answer == Answer::Same);
     let is_separate = |id: &String| separate.iter().any(|(other, ..)| other == id);
@@ -420,7 +419,7 @@ fn has_conversations(archive: &Archive, key: &str) -> Result<bool, Failure> {
 
 fn count_of(archive: &Archive, key: &str) -> Result<u64, Failure> {
     let list = List { project: Some(key.to_owned()), includes_expired: true, ..List::default() };
-    Ok(archive.count(&list)?)
+    Ok(archive.reader().count(&list)?)
 }
 
 /// Whether a project's directory is there. A path that nobody remembers is not absolute.

@@ -16,7 +16,7 @@ pub(crate) const LISTED: usize = 10;
 
 /// Deletes a conversation and returns the bytes its messages took.
 pub(crate) fn delete_conversation(archive: &Archive, id: ConversationId) -> Result<u64, Failure> {
-    let mut deleted = archive.delete_conversations(&[id], REASON);
+    let mut deleted = archive.removal().delete(&[id], REASON);
     match deleted.failed.pop() {
         Some((_, why)) => Err(Failure::new(Kind::Other, why)),
         None => Ok(deleted.bytes()),

@@ -32,7 +32,7 @@ fn main() -> Result<()> {
     trip.append(Message::user("Do they take cards?"))?;
     assert_eq!(archive.resume(trip.id())?.path()?.len(), 3);
 
-    let messages = archive.all_messages(trip.id(), Order::OldestFirst, 0, u64::MAX)?;
+    let messages = archive.reader().all_messages(trip.id(), Order::OldestFirst, 0, u64::MAX)?;
     assert_eq!(messages.len(), 5);
     draw(&messages, None, 0);
     Ok(())

@@ -22,7 +22,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let mut trip = archive.start(Conversation::titled("Lisbon"))?;
         trip.append(Message::user("Where should we eat?"))?;
         archive.rename(trip.id(), "Dinner in Lisbon")?;
-        let deleted = archive.delete_conversations(&[trip.id()], "an example cleans up");
+        let deleted = archive.removal().delete(&[trip.id()], "an example cleans up");
         assert_eq!(deleted.failed, []);
         Ok(())
     });

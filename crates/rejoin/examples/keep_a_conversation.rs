@@ -29,7 +29,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     // Another day, another process: a name that a person typed leads back to the conversation.
     let archive = Archive::open(&url)?;
-    let id = archive.resolve_conversation("lisbon")?;
+    let id = archive.names().conversation("lisbon")?;
     let mut trip = archive.resume(id)?;
     trip.append(Message::user("Is it open on Mondays?"))?;
 
@@ -47,6 +47,6 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("found: {}", found.items[0].snippet()?.text);
 
     // Nothing was changed since it was written.
-    assert_eq!(archive.verify(id)?.faults.len(), 0);
+    assert_eq!(archive.maintenance().verify(id)?.faults.len(), 0);
     Ok(())
 }

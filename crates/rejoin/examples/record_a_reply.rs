@@ -34,7 +34,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         Saved::Later => println!("not saved yet: {:?}", recorder.cause()),
     }
     let id = recorder.conversation();
-    assert_eq!(archive.open_turns(id)?, []);
+    assert_eq!(archive.open_turns().list(id)?, []);
 
     // The next reply is cut off: the process is gone before it is complete.
     recorder.append(vec![Message::user("And tomorrow?")])?;
@@ -43,9 +43,9 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     // Another process finds what had arrived of it, and can keep it or discard it.
     let archive = Archive::open(&url)?;
-    for turn in archive.leftovers(id, |writer| writer != "1234@5678")? {
+    for turn in archive.open_turns().leftovers(id, |writer| writer != "1234@5678")? {
         println!("interrupted at {}: {}", turn.saved_at, turn.partial.text());
-        archive.keep_open_turn(id, &turn)?;
+        archive.open_turns().keep(id, &turn)?;
     }
     let path = archive.path(id, None)?;
     let last = &path.last().ok_or("the conversation is empty")?.message;

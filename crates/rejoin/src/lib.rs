@@ -102,18 +102,17 @@ pub use archive::{
 pub use archive::{Converted, Leftover};
 #[cfg(feature = "formats")]
 pub use archive::{DeletedHere, Imports};
+pub use archive::{Existing, Restored};
 #[cfg(feature = "async")]
 pub use async_recorder::{AsyncRecorder, OpenReply, SavingState, SavingWatch, Unsaved};
-pub use archive::{Existing, Restored};
 pub use clock::{Nature, SystemNature};
 pub use error::{Error, ErrorKind, Result};
 pub use model::{
     Attachment, AttachmentKind, Block, Branch, Conversation, ConversationId, Digest, Fields, Head, Hold,
-    Incomplete, Json, Media, MediaKind, Message, MessageId, Metrics, Origin, Other, PREVIEW_LENGTH,
-    Participant, Privacy, PrivacyNotes, Receipt, Redacted, Role, SHORT_LENGTH, Settings, ShortId, Snapshot,
-    Status, StoredConversation, StoredMessage, Summary, Synopsis, Text, Thinking, Time, ToolCall, ToolResult,
-    Usage, WORDS_VERSION, WordQuery, each_sentence, each_word, incomplete, interrupted, is_common_word,
-    is_invisible, preview, slug, word_root, words,
+    Incomplete, Json, Media, MediaKind, Message, MessageId, Metrics, Origin, Other, Participant, Privacy,
+    PrivacyNotes, Receipt, Redacted, Role, SHORT_LENGTH, Settings, ShortId, Snapshot, Status,
+    StoredConversation, StoredMessage, Summary, Synopsis, Text, Thinking, Time, ToolCall, ToolResult, Usage,
+    incomplete, interrupted,
 };
 #[cfg(not(feature = "tracing"))]
 pub(crate) use untraced::{event as debug, event as error, event as info, event as warn};
@@ -122,8 +121,8 @@ pub mod compact {
 
     pub use crate::ops::{
         COMPACT_THRESHOLD, COMPACT_USER_MESSAGE_MAX_TOKENS, Count, Fact, FactKind, NO_SUMMARY,
-        SUMMARY_PROMPT, Selected, Spoken, Summarised, compacted, compaction_limit, is_preamble, lost,
-        needs_compaction, select, summary_text, tokens, tokens_of, truncate_middle, user_messages,
+        SUMMARY_PROMPT, Spoken, Summarised, compacted, compaction_limit, is_preamble, needs_compaction,
+        user_messages,
     };
 }
 
@@ -132,6 +131,24 @@ pub mod export {
     //! Exports for people: what a conversation says, as Markdown or as a page.
 
     pub use crate::ops::{SHORT_ARGUMENTS, Shortened, html, markdown, shortened};
+}
+
+pub mod parts {
+    //! The parts of an [`Archive`](crate::Archive), each returned by the method of its name.
+
+    pub use crate::archive::{
+        ArchiveAttachments, ArchiveAudit, ArchiveExports, ArchiveImports, ArchiveMaintenance, ArchiveMarks,
+        ArchiveNames, ArchiveOpenTurns, ArchiveProjects, ArchiveReader, ArchiveRedaction, ArchiveRemoval,
+        ArchiveRetention, ArchiveState, ArchiveStatus, ArchiveSubagents, ArchiveVault,
+    };
+}
+
+pub mod text {
+    //! How the library reads text: its words, its sentences and its previews.
+
+    pub use crate::model::{
+        WordQuery, each_sentence, each_word, is_common_word, is_invisible, preview, slug, word_root, words,
+    };
 }
 
 pub mod view {

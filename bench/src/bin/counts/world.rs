@@ -209,9 +209,9 @@ impl World {
             handle.append_turn(turn.to_vec())?;
         }
         self.long = handle.id().to_string();
-        while archive.maintain(Task::Index, SLICE)? > 0 {}
+        while archive.maintenance().run(Task::Index, SLICE)? > 0 {}
         // How much of a small store is still in the log would depend on its size.
-        archive.maintain(Task::Checkpoint, SLICE)?;
+        archive.maintenance().run(Task::Checkpoint, SLICE)?;
         Ok(())
     }
 

@@ -178,9 +178,9 @@ impl Talk {
         // The history comes first: when this future is dropped, the recorder changes the store all the same.
         let is_news = self.history.begin_undoing(summary);
         self.compactor.hold();
-        let undone = self
-            .recorder
-            .with(move |recorder| recorder.handle().archive().uncompact(recorder.conversation(), summary));
+        let undone = self.recorder.with(move |recorder| {
+            recorder.handle().archive().marks().uncompact(recorder.conversation(), summary)
+        });
         match undone.await.flatten() {
             Ok(()) => {
                 self.history.end_undoing();
@@ -203,7 +203,7 @@ impl Talk {
         self.history.pin(message);
         let pinned = self
             .recorder
-            .with(move |recorder| recorder.handle().archive().pin(recorder.conversation(), message));
+            .with(move |recorder| recorder.handle().archive().marks().pin(recorder.conversation(), message));
         let pinned = pinned.await.flatten();
         if pinned.is_err() && !was_pinned {
             self.history.unpin(message);
@@ -215,9 +215,9 @@ impl Talk {
     pub async fn unpin(&mut self, message: MessageId) -> Result<()> {
         let was_pinned = self.history.is_pinned(message);
         self.history.unpin(message);
-        let unpinned = self
-            .recorder
-            .with(move |recorder| recorder.handle().archive().unpin(recorder.conversation(), message));
+        let unpinned = self.recorder.with(move |recorder| {
+            recorder.handle().archive().marks().unpin(recorder.conversation(), message)
+        });
         let unpinned = unpinned.await.flatten();
         if unpinned.is_err() && was_pinned {
             self.history.pin(message);

@@ -108,7 +108,7 @@ impl Talk {
     async fn stored_history(&self) -> Result<Vec<Option<Message>>, Failure> {
         let archive = self.recorder.with(|recorder| recorder.handle().archive().clone());
         let archive = archive.await.map_err(|error| Failure::Store(error.into()))?;
-        Ok(self.history.messages().map(|message| archive.redacted(message)).collect())
+        Ok(self.history.messages().map(|message| archive.redaction().apply(message)).collect())
     }
 
     /// The message to append, when it makes the view shorter and leaves room. What waits for an answer stays whole if

@@ -89,7 +89,7 @@ impl Summariser {
     /// It must be called inside a runtime.
     pub fn refresh<'a>(&self, messages: impl ExactSizeIterator<Item = &'a Message> + Clone) {
         let archive = &self.shared.archive;
-        let stored = |message: &Message| archive.redacted(message);
+        let stored = |message: &Message| archive.redaction().apply(message);
         let snapshot = Snapshot::of(messages, archive.now(), &stored);
         let mut state = self.shared.state();
         state.next = Some(snapshot);
@@ -158,7 +158,9 @@ impl Shared {
 
     /// A failure is logged and no more: the messages themselves are what matters.
     fn keep(&self, title: Option<String>, synopsis: &Synopsis) {
-        if let Err(error) = self.archive.describe(self.conversation(), title.as_deref(), Some(synopsis)) {
+        if let Err(error) =
+            self.archive.marks().describe(self.conversation(), title.as_deref(), Some(synopsis))
+        {
             tracing::warn!(kind = ?error.kind(), "the synopsis was not saved");
         }
     }

@@ -124,7 +124,7 @@ impl Talk {
         };
         let stored = self.recorder.with(move |recorder| {
             let archive = recorder.handle().archive();
-            archive.remember_for(recorder.conversation(), Rules::NAME, Some(&text))
+            archive.state().remember_for(recorder.conversation(), Rules::NAME, Some(&text))
         });
         // The rule holds for this run in any case.
         if let Ok(Err(error)) = stored.await {

@@ -122,8 +122,12 @@ async fn always_and_never_hold_for_the_conversation_and_survive_the_process() {
     let shop = Workshop::new();
     let first = stage.turn(&shop.toolbox, &calls, answer).await;
     let second = stage.turn(&shop.toolbox, &calls, |_| None).await;
-    let stored =
-        Archive::open(&stage.url).unwrap().recall_for(stage.conversation, Rules::NAME).unwrap().unwrap();
+    let stored = Archive::open(&stage.url)
+        .unwrap()
+        .state()
+        .recall_for(stage.conversation, Rules::NAME)
+        .unwrap()
+        .unwrap();
     let mut rules = Rules::default();
     rules.recall(&stored).unwrap();
     let third = stage.turn(&Workshop::with_rules(rules).toolbox, &calls, |_| None).await;
@@ -232,7 +236,7 @@ async fn a_finished_result_is_on_disk_while_another_call_still_runs() {
     let first = ended.await.unwrap();
     let kept = tokio::time::timeout(PATIENCE, async {
         loop {
-            let turns = archive.open_turns(stage.conversation).unwrap();
+            let turns = archive.open_turns().list(stage.conversation).unwrap();
             if let Some(turn) = turns.first().filter(|turn| !turn.results.is_empty()) {
                 return turn.results.clone();
             }
@@ -248,7 +252,7 @@ async fn a_finished_result_is_on_disk_while_another_call_still_runs() {
         talk.history().messages().flat_map(|message| &message.blocks).filter_map(answer).collect();
     assert_eq!((first.as_str(), answered), ("call-1", vec!["call-1"]));
     assert_eq!(all, ["call-0", "call-1"]);
-    assert_eq!(archive.open_turns(stage.conversation).unwrap(), []);
+    assert_eq!(archive.open_turns().list(stage.conversation).unwrap(), []);
 }
 
 fn answer(block: &Block) -> Option<&str> {

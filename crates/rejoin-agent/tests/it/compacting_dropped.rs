@@ -122,7 +122,7 @@ async fn a_pin_that_is_dropped_holds_in_memory_and_on_disk() {
 async fn a_store_that_fails_leaves_pins_and_summaries_as_they_were() {
     let (desk, _) = compacted_twice().await;
     let [question, reply] = [0, 1].map(|place| desk.stored()[place].0);
-    desk.place.archive().pin(desk.id, reply).unwrap();
+    desk.place.archive().marks().pin(desk.id, reply).unwrap();
     let store = SqliteStore::open_waiting(desk.place.database(), Duration::from_millis(50)).unwrap();
     let archive = Archive::with_store(Arc::new(store));
     let handle = archive.resume(desk.id).unwrap();
@@ -151,7 +151,7 @@ async fn only_a_summary_of_the_conversation_can_be_undone_and_often() {
     let question = desk.stored()[0].0;
 
     let kinds = [question, "none".parse().unwrap(), one, one]
-        .map(|message| archive.uncompact(desk.id, message).map_err(|error| error.kind()));
+        .map(|message| archive.marks().uncompact(desk.id, message).map_err(|error| error.kind()));
 
     assert_eq!(kinds, [Err(ErrorKind::Invalid), Err(ErrorKind::NotFound), Ok(()), Ok(())]);
     assert_eq!(ignored(&desk), [one]);

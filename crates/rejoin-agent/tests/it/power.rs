@@ -35,7 +35,7 @@ fn found(state: &State) -> Result<String, String> {
         let Some(stored) = archive.list(&List::default())?.items.pop() else { return Ok(String::new()) };
         let path = archive.path(stored.id, None)?;
         let finished = path.into_iter().rev().find(|seen| seen.message.role == Role::Assistant);
-        let open = archive.open_turns(stored.id)?.pop().map(|turn| turn.partial);
+        let open = archive.open_turns().list(stored.id)?.pop().map(|turn| turn.partial);
         Ok(finished.map(|seen| seen.message).or(open).map(|message| message.text()).unwrap_or_default())
     };
     open().map_err(|error: rejoin::Error| format!("{error:?}"))

@@ -145,7 +145,7 @@ impl Place {
     }
 
     pub(crate) fn open_turns(&self, id: ConversationId) -> Vec<OpenTurn> {
-        self.archive().open_turns(id).unwrap()
+        self.archive().open_turns().list(id).unwrap()
     }
 }
 

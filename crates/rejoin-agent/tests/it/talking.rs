@@ -66,7 +66,7 @@ async fn a_turn_is_on_disk_when_it_ends() {
     let said: Vec<String> =
         again.path(id, None).unwrap().iter().map(|seen| seen.message.role.as_str().to_owned()).collect();
     assert_eq!((ended.stop, said), (Stop::Done, vec!["user".to_owned(), "assistant".to_owned()]));
-    assert_eq!(again.open_turns(id).unwrap(), []);
+    assert_eq!(again.open_turns().list(id).unwrap(), []);
 }
 
 #[tokio::test]
@@ -99,7 +99,7 @@ async fn what_was_shown_is_in_the_open_turn_within_two_seconds() {
 
     talk.say_until("hello", &gate, async {
         let shown = Instant::now();
-        let turn = until(|| archive.open_turns(id).unwrap().pop()).await;
+        let turn = until(|| archive.open_turns().list(id).unwrap().pop()).await;
         seen = Some((turn, shown.elapsed()));
     })
     .await;
@@ -124,7 +124,7 @@ async fn a_finished_reply_leaves_no_open_turn() {
 
     let (ended, ()) = tokio::join!(talk.say("hello"), async {
         gate.reached.notified().await;
-        until(|| archive.open_turns(id).unwrap().pop()).await;
+        until(|| archive.open_turns().list(id).unwrap().pop()).await;
         gate.open.notify_one();
     });
     talk.talk.close().await.unwrap();
@@ -151,7 +151,7 @@ async fn an_interrupted_reply_is_kept_as_a_crash_would_have_left_it() {
     let mut left = Vec::new();
 
     talk.say_until("hello", &gate, async {
-        left = vec![until(|| archive.open_turns(id).unwrap().pop()).await];
+        left = vec![until(|| archive.open_turns().list(id).unwrap().pop()).await];
     })
     .await;
     let was_something = talk.interrupt().await;
@@ -264,7 +264,7 @@ async fn what_was_saved_of_an_attempt_that_came_to_nothing_is_not_offered_later(
 
     let (ended, ()) = tokio::join!(talk.say("hello"), async {
         gate.reached.notified().await;
-        until(|| archive.open_turns(id).unwrap().pop()).await;
+        until(|| archive.open_turns().list(id).unwrap().pop()).await;
         gate.open.notify_one();
     });
     talk.talk.close().await.unwrap();
@@ -313,14 +313,15 @@ async fn a_reply_is_saved_at_once_while_its_tools_run_and_so_are_their_results()
 
     talk.say_until("run them", &gate, async {
         let shown = Instant::now();
-        let first = until(|| archive.open_turns(id).unwrap().pop()).await;
+        let first = until(|| archive.open_turns().list(id).unwrap().pop()).await;
         seen.push((
             told(&first.partial),
             first.results.len().min(1),
             shown.elapsed() < Duration::from_millis(900),
         ));
         let second =
-            until(|| archive.open_turns(id).unwrap().pop().filter(|turn| !turn.results.is_empty())).await;
+            until(|| archive.open_turns().list(id).unwrap().pop().filter(|turn| !turn.results.is_empty()))
+                .await;
         seen.push((told(&second.results[0]), second.results.len(), shown.elapsed() < Duration::from_secs(2)));
     })
     .await;
@@ -405,7 +406,7 @@ async fn of_two_talks_in_one_conversation_the_second_becomes_a_branch_and_is_tol
     }
     assert_eq!(forked, [true, false]);
     assert_eq!(archive.conversation(one.id).unwrap().messages, 6);
-    assert!(archive.verify(one.id).unwrap().is_sound());
+    assert!(archive.maintenance().verify(one.id).unwrap().is_sound());
 }
 
 #[tokio::test]

@@ -182,7 +182,7 @@ impl Tool for Watching {
         let subject = Subject::Tool(self.spec.name.clone());
         let (archive, id) = (self.archive.clone(), self.id);
         Ok(Prepared::new(Plan::new("", &subject).harmless(), subject, async move {
-            until(|| archive.open_turns(id).unwrap().pop()).await;
+            until(|| archive.open_turns().list(id).unwrap().pop()).await;
             Output::text("seen")
         }))
     }

@@ -103,7 +103,7 @@ fn expected(turns: usize) -> Vec<String> {
 }
 
 fn is_sound(archive: &Archive, id: ConversationId) -> bool {
-    archive.verify(id).unwrap().is_sound()
+    archive.maintenance().verify(id).unwrap().is_sound()
 }
 
 #[tokio::test]
@@ -217,7 +217,7 @@ async fn a_talk_goes_on_in_a_new_conversation_when_its_own_is_deleted() {
     let id = begin(&place.database());
     let mut talk = talk(&place.database(), id, &replies(2));
     talk.say("message 1").await.unwrap();
-    place.archive().delete_conversations(&[id], "asked");
+    place.archive().removal().delete(&[id], "asked");
 
     talk.say("message 2").await.unwrap();
 

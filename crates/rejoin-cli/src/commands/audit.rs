@@ -52,7 +52,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
         limit: args.limit.map(|limit| usize::try_from(limit).unwrap_or(usize::MAX)),
         ..AuditQuery::default()
     };
-    let entries = context.archive_to_read()?.audit(&query)?;
+    let entries = context.archive_to_read()?.audit().query(&query)?;
     if context.is_json() {
         return context.answer_json(&Items { items: entries.iter().map(Entry::from).collect() });
     }

@@ -45,7 +45,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let label = (!args.remove).then_some(text.trim());
     let was = message.message.label.as_deref();
     if was != label {
-        archive.label(stored.id, message.id, label)?;
+        archive.marks().label(stored.id, message.id, label)?;
     }
     if context.is_json() {
         let (conversation, message) = (stored.id, message.id);

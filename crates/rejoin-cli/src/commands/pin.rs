@@ -39,8 +39,8 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let (stored, message) = named::message(&archive, &args.message)?;
     let (was, is_pinned) = (message.is_pinned, !args.remove);
     match (was, is_pinned) {
-        (false, true) => archive.pin(stored.id, message.id)?,
-        (true, false) => archive.unpin(stored.id, message.id)?,
+        (false, true) => archive.marks().pin(stored.id, message.id)?,
+        (true, false) => archive.marks().unpin(stored.id, message.id)?,
         (true, true) | (false, false) => {}
     }
     if context.is_json() {

@@ -51,7 +51,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let archive = context.archive_to_read()?.passing_over_damage();
     let told = |all| {
-        context.warn_of_missing(&archive.passed_over(), "rejoin verify")?;
+        context.warn_of_missing(&archive.reader().passed_over(), "rejoin verify")?;
         Ok::<Vec<StoredConversation>, Failure>(all)
     };
     let reach = if args.all_projects { Reach::Everything } else { Reach::Project };

@@ -73,12 +73,12 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let project = if args.all_projects { None } else { Some(context.project_key(&archive)?) };
     let progress = context.progress("Counting conversations", Unit::Items, None);
     let mut counted = 0;
-    let stats = archive.stats(project.as_deref(), &mut |done| {
+    let stats = archive.reader().stats(project.as_deref(), &mut |done| {
         progress.advance(done - counted);
         counted = done;
     })?;
     drop(progress);
-    context.warn_of_missing(&archive.passed_over(), "rejoin verify")?;
+    context.warn_of_missing(&archive.reader().passed_over(), "rejoin verify")?;
     if context.is_json() {
         return context.answer_json(&Counted::of(&stats));
     }

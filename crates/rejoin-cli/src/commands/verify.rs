@@ -108,14 +108,14 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
         Some(name) => check_one(&archive, find(&archive, &name)?)?,
     };
     // A quarantine that cannot be read is a fault that the check of the structure found.
-    findings.quarantined = archive.quarantined().unwrap_or_default();
+    findings.quarantined = archive.vault().quarantined().unwrap_or_default();
     findings.show(context)?;
     findings.judge(context)
 }
 
 fn find(archive: &Archive, name: &str) -> Result<ConversationId, Failure> {
     archive
-        .resolve_conversation(name)
+        .names().conversation(name)
         .map_err(|error| Failure::from(error).or_hint("run `rejoin list` to see what there is"))
 }
 
@@ -127,10 +127,10 @@ fn check_one(archive: &Archive, id: ConversationId) -> Result<Findings, Failure>
 
 fn check_everything(archive: &Archive, context: &Context) -> Result<Findings, Failure> {
     let whole = context.progress("Checking the structure", Unit::Items, None);
-    let checked = archive.check()?;
+    let checked = archive.maintenance().check()?;
     let mut findings =
         Findings { faults: checked.faults, unfinished: checked.unfinished, ..Findings::default() };
-    let survey = archive.survey()?;
+    let survey = archive.maintenance().survey()?;
     drop(whole);
     let unlisted = survey.faults.into_iter().map(|what| Fault { conversation: None, what });
     findings.faults.extend(unlisted);
@@ -145,7 +145,7 @@ fn check_everything(archive: &Archive, context: &Context) -> Result<Findings, Fa
 
 impl Findings {
     fn add(&mut self, archive: &Archive, id: ConversationId) -> Result<(), Failure> {
-        let verdict = match archive.verify(id) {
+        let verdict = match archive.maintenance().verify(id) {
             Ok(verdict) => verdict,
             // It was deleted while others were checked.
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),

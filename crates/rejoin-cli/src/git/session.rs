@@ -62,7 +62,7 @@ fn commit(context: &Context, archive: &Archive, id: ConversationId) -> Result<Op
         );
     }
     check_sealed(archive, context, &stored)?;
-    let mut tree = archive.tree(id, Extent::Path(None))?;
+    let mut tree = archive.exports().tree(id, Extent::Path(None))?;
     let files = placed(&mut tree, &project)?;
     let folder = folder_of(&files)?;
     if repository.ignores(&folder.join(STATE))? {
@@ -95,9 +95,9 @@ fn commit(context: &Context, archive: &Archive, id: ConversationId) -> Result<Op
 fn tell_programs(context: &Context, archive: &Archive, repository: &Repository) -> Result<(), Failure> {
     let (told, name) =
         (programs::told(repository)?, format!("{PROGRAMS}{}", repository.directory().display()));
-    if context.shows_notes() && archive.recall(&name)?.as_ref() != Some(&told) {
+    if context.shows_notes() && archive.state().recall(&name)?.as_ref() != Some(&told) {
         context.note(&told);
-        archive.remember(&name, Some(&told))?;
+        archive.state().remember(&name, Some(&told))?;
     }
     Ok(())
 }
@@ -112,7 +112,7 @@ fn check_sealed(archive: &Archive, context: &Context, stored: &StoredConversatio
              git.commit_sessions false` to commit none",
         ));
     }
-    if !archive.may_leave(stored) {
+    if !archive.exports().may_leave(stored) {
         let short = stored.id.short();
         return Err(Failure::new(Kind::Denied, "it is marked as not exportable")
             .hint(format!("run `rejoin keep {short} --exportable yes` to allow it")));

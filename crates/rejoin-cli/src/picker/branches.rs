@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 
 use rejoin::store::Order;
-use rejoin::{Archive, MessageId, Result, StoredConversation, preview};
+use rejoin::text::preview;
+use rejoin::{Archive, MessageId, Result, StoredConversation};
 
 /// How many messages are looked through; branches of longer conversations are found among the newest.
 const LONGEST: u64 = 20_000;
@@ -18,7 +19,7 @@ pub(super) struct Branch {
 
 /// The branches in order of arrival, the newest last.
 pub(super) fn of(archive: &Archive, stored: &StoredConversation) -> Result<Vec<Branch>> {
-    let mut messages = archive.all_messages(stored.id, Order::NewestFirst, 0, LONGEST)?;
+    let mut messages = archive.reader().all_messages(stored.id, Order::NewestFirst, 0, LONGEST)?;
     messages.reverse();
     let followed: HashSet<MessageId> = messages.iter().filter_map(|message| message.parent).collect();
     let name = |head: MessageId| {

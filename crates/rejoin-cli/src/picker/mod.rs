@@ -33,7 +33,7 @@ pub(crate) fn pick(context: &Context, archive: &Archive) -> Result<Picked, Failu
     let archive = &archive.clone().passing_over_damage();
     let mut state = State::new(all(context, archive, Reach::Project)?);
     // What the list leaves out was said before it opened.
-    archive.passed_over();
+    archive.reader().passed_over();
     let mut previews = Previews::default();
     let look = Look { clock: context.clock(), paint: context.paint() };
     let mut screen = Screen::open()?;

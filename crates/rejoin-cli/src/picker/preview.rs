@@ -56,7 +56,7 @@ fn read(
     let messages = if stored.messages <= SHORT {
         archive.path(stored.id, target)
     } else {
-        let newest = archive.all_messages(stored.id, Order::NewestFirst, 0, SHOWN as u64);
+        let newest = archive.reader().all_messages(stored.id, Order::NewestFirst, 0, SHOWN as u64);
         newest.map(|messages| messages.into_iter().rev().collect())
     };
     let messages = messages.map_err(|error| error.to_string())?;
@@ -69,7 +69,7 @@ fn read(
 
 /// How much of what was just read is damaged; none when nothing is.
 pub(super) fn left_out(archive: &Archive) -> Option<String> {
-    let missing = archive.passed_over().len() as u64;
+    let missing = archive.reader().passed_over().len() as u64;
     (missing > 0).then(|| size::count(missing, "damaged record", "damaged records"))
 }
 

@@ -99,7 +99,8 @@ fn conversations(place: &Place) -> Vec<(String, String)> {
 }
 
 fn messages(place: &Place) -> Vec<(String, String)> {
-    let found = place.archive.all_messages(place.conversation, Order::NewestFirst, 0, OFFERED as u64);
+    let found =
+        place.archive.reader().all_messages(place.conversation, Order::NewestFirst, 0, OFFERED as u64);
     let Ok(found) = found else { return Vec::new() };
     let told = found.iter().map(|stored| {
         let said = fit::snippet(&stored.message.text(), SAID);

@@ -26,7 +26,7 @@ impl Past {
     pub(super) fn open(context: &Context, archive: &Archive, keeping: Keeping) -> Self {
         let key = context.project_key(archive).ok().filter(|_| keeping == Keeping::Kept);
         let Some(key) = key else { return Self { lines: Vec::new(), keeper: None } };
-        let lines = archive.prompt_history(&key);
+        let lines = archive.state().prompt_history(&key);
         let (typed, inbox) = mpsc::channel::<String>();
         let archive = archive.clone();
         let thread = thread::spawn(move || inbox.iter().for_each(|line| keep(&archive, &key, &line)));
@@ -56,7 +56,7 @@ impl Past {
 
 /// Failing to is not worth a word to the user: the conversation itself is what counts.
 fn keep(archive: &Archive, project: &str, line: &str) {
-    if let Err(error) = archive.keep_prompt_line(project, line) {
+    if let Err(error) = archive.state().keep_prompt_line(project, line) {
         tracing::debug!(kind = error.kind().as_str(), "a line of the prompt was not kept");
     }
 }

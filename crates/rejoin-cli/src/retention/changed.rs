@@ -45,7 +45,7 @@ pub(crate) fn apply_changed(before: &Context) -> Result<(), Failure> {
                 .or_hint("run `rejoin expire --dry-run` to see what goes, or set it back")
         },
     )?;
-    archive.see_retention(&retention)?;
+    archive.retention().see(&retention)?;
     let round = policies.sweep(&archive, &context)?;
     let waits = round.waits_until.map(|until| waiting(until, &context.clock()));
     let report = round.report.as_ref();

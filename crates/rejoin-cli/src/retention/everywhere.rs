@@ -40,7 +40,7 @@ impl Policies {
     pub(crate) fn of(archive: &Archive, context: &Context) -> Result<Self, Failure> {
         let mut keys = BTreeSet::new();
         let everything = List { includes_expired: true, ..List::default() };
-        archive.each_conversation(&everything, &mut |stored| {
+        archive.reader().each_conversation(&everything, &mut |stored| {
             keys.extend(key_of_policy(&stored).map(str::to_owned));
             Ok(())
         })?;
@@ -60,7 +60,7 @@ impl Policies {
     fn of_keys(keys: BTreeSet<String>, archive: &Archive, context: &Context) -> Result<Self, Failure> {
         let here = Policy::here(archive, context)?;
         let mut all = Vec::new();
-        let own = archive.key_as_kept(&here.project);
+        let own = archive.projects().key_as_kept(&here.project);
         for key in keys.into_iter().filter(|key| *key != own) {
             all.extend(elsewhere(&key, archive, context)?);
         }
@@ -83,7 +83,7 @@ impl Policies {
     ) -> Result<(), Failure> {
         let key = stored.conversation.project.clone().unwrap_or_default();
         let (here, others) = (self.here(), &self.all[1..]);
-        let policy = if archive.key_as_kept(&here.project) == key {
+        let policy = if archive.projects().key_as_kept(&here.project) == key {
             Some(here)
         } else {
             others.iter().find(|policy| policy.project == key)
@@ -110,7 +110,7 @@ impl Policies {
                 told.push((policy.sweeping(), policy.notice_days));
             }
         }
-        let mut whole = archive.retention_plan_of(&told)?;
+        let mut whole = archive.retention().plan_all(&told)?;
         let newest_first = |expiring: &Expiring| std::cmp::Reverse(expiring.stored.last_active_at);
         whole.due.sort_by_key(newest_first);
         whole.soon.sort_by_key(|expiring| (expiring.at, expiring.stored.id));
@@ -125,7 +125,7 @@ impl Policies {
                 seen.push(policy.sweeping());
             }
         }
-        let swept = archive.sweep_all(&seen, &mut |_| Ok(()))?;
+        let swept = archive.retention().sweep_all(&seen, &mut |_| Ok(()))?;
         let mut round = Round::default();
         match swept {
             Swept::Waiting(until) => round.waits_until = Some(until),
@@ -136,7 +136,7 @@ impl Policies {
             }
         }
         note_sweep(archive);
-        round.quarantined = archive.purge_quarantined(context.config.quarantine_days())?;
+        round.quarantined = archive.vault().purge_quarantined(context.config.quarantine_days())?;
         Ok(round)
     }
 }
@@ -150,7 +150,7 @@ fn key_of_policy(stored: &StoredConversation) -> Option<&str> {
 
 /// The policy of another project; none where its configuration is broken.
 fn elsewhere(key: &str, archive: &Archive, context: &Context) -> Result<Option<Policy>, Failure> {
-    let path = archive.project(key)?.map_or_else(|| key.to_owned(), |project| project.path);
+    let path = archive.projects().get(key)?.map_or_else(|| key.to_owned(), |project| project.path);
     let config = if is_project(archive, Path::new(&path), key) {
         let overrides = Overrides { project: Some(path.into()), ..Overrides::default() };
         Config::load(&context.surroundings, &overrides)
@@ -177,7 +177,7 @@ fn elsewhere(key: &str, archive: &Archive, context: &Context) -> Result<Option<P
 
 fn is_project(archive: &Archive, directory: &Path, key: &str) -> bool {
     let is_there = directory.is_absolute() && directory.is_dir();
-    is_there && key_at(archive, directory).is_ok_and(|found| archive.key_as_kept(&found) == key)
+    is_there && key_at(archive, directory).is_ok_and(|found| archive.projects().key_as_kept(&found) == key)
 }
 
 /// The configuration without that of any project.

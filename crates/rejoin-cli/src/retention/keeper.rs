@@ -58,7 +58,7 @@ const SWEPT: &str = "retention.swept";
 
 /// Remembers that a sweep was made.
 pub(super) fn note_sweep(archive: &Archive) {
-    if let Err(error) = archive.remember(SWEPT, Some(&archive.now().to_string())) {
+    if let Err(error) = archive.state().remember(SWEPT, Some(&archive.now().to_string())) {
         tracing::warn!(kind = error.kind().as_str(), "it was not noted that a sweep was made");
     }
 }
@@ -77,7 +77,7 @@ pub(crate) fn sweep_after(context: &Context, archive: &Archive) {
 
 fn is_sweep_due(context: &Context, archive: &Archive) -> Result<bool, Failure> {
     // A time that cannot be read is none.
-    let last = archive.recall(SWEPT).ok().flatten().and_then(|time| time.parse().ok());
+    let last = archive.state().recall(SWEPT).ok().flatten().and_then(|time| time.parse().ok());
     Ok(is_long_ago(last, archive.now()) && Policy::here(archive, context)?.is_seen(archive)?)
 }
 
@@ -122,7 +122,7 @@ impl Keeper {
     /// The user saw what was shown, and typed a line: from the next start on it counts.
     pub(crate) fn go_on(&mut self, archive: &Archive) {
         if let Some(retention) = self.shown.take()
-            && let Err(error) = archive.see_retention(&retention)
+            && let Err(error) = archive.retention().see(&retention)
         {
             tracing::warn!(kind = error.kind().as_str(), "the notice was not remembered");
         }
@@ -134,7 +134,7 @@ impl Keeper {
             return;
         }
         self.let_go();
-        if let Err(error) = archive.begin_use(id, &own_writer()) {
+        if let Err(error) = archive.retention().begin_use(id, &own_writer()) {
             tracing::warn!(kind = error.kind().as_str(), "the conversation was not marked as in use");
         }
         self.used = Some((archive.clone(), id));
@@ -143,7 +143,7 @@ impl Keeper {
     fn let_go(&mut self) {
         if let Some((archive, id)) = self.used.take() {
             // One that is deleted has no mark any more.
-            let _ = archive.end_use(id, &own_writer());
+            let _ = archive.retention().end_use(id, &own_writer());
         }
     }
 
@@ -234,7 +234,7 @@ fn look(context: &Context, archive: &Archive) -> Result<Vec<String>, Failure> {
         round.report.as_ref().and_then(expired),
         round.report.as_ref().and_then(unrenewed),
         purged(&round.quarantined),
-        quarantined(&archive.quarantined()?),
+        quarantined(&archive.vault().quarantined()?),
         soon(&plan, &context.clock()),
     ];
     Ok(news.into_iter().flatten().collect())
@@ -252,7 +252,7 @@ mod tests {
     #[test]
     fn what_is_due_while_a_program_runs_goes_with_a_later_sweep() {
         let (context, archive) = (Context::imagined(), Archive::open("memory:").unwrap());
-        archive.see_retention(&Policy::here(&archive, &context).unwrap().retention).unwrap();
+        archive.retention().see(&Policy::here(&archive, &context).unwrap().retention).unwrap();
         let mut talk = archive.start(Conversation::titled("Lisbon")).unwrap();
         talk.append(Message::user("Where to eat?")).unwrap();
         let (tell, told) = mpsc::channel();
@@ -267,7 +267,7 @@ mod tests {
 
         assert_eq!(first.as_deref(), Some(""));
         assert!(later.starts_with("1 conversation expired and went, "), "{later}");
-        assert_eq!(archive.survey().unwrap().conversations, []);
+        assert_eq!(archive.maintenance().survey().unwrap().conversations, []);
     }
 
     #[test]

@@ -73,7 +73,7 @@ impl Policy {
 
     /// True when somebody has seen it. What keeps everything needs no notice.
     pub(crate) fn is_seen(&self, archive: &Archive) -> Result<bool, Failure> {
-        Ok(self.retention.days.is_none() || archive.has_seen_retention(&self.retention)?)
+        Ok(self.retention.days.is_none() || archive.retention().has_seen(&self.retention)?)
     }
 
     fn sweeping(&self) -> Sweep<'_> {

@@ -64,7 +64,7 @@ fn is_summarised_since(
 
 /// Finds a conversation that was named. One that does not exist is told in fixed words.
 pub(crate) fn conversation(archive: &Archive, name: &str) -> Result<ConversationId, Failure> {
-    match archive.resolve(name) {
+    match archive.names().resolve(name) {
         Ok(Named::Conversation(id)) => Ok(id),
         Ok(Named::Message(id, message)) => {
             Err(Failure::invalid(format!("`{message}` is a message; a conversation is needed here"))
@@ -117,7 +117,7 @@ fn newest(context: &Context, archive: &Archive) -> Result<Option<StoredConversat
     loop {
         let page = archive.list(&list)?;
         for stored in page.items.into_iter().filter(is_of_people) {
-            if archive.was_used_here(&stored)? {
+            if archive.imports().was_used_here(&stored)? {
                 return Ok(Some(stored));
             }
             imported.get_or_insert(stored);
@@ -137,7 +137,7 @@ fn resumed_import(context: &Context, archive: &Archive) -> Result<Option<StoredC
         Err(error) if error.kind() == ErrorKind::Corrupt => return Ok(None),
         stored => stored?,
     };
-    let is_resumed = is_of_people(&stored) && !archive.was_used_here(&stored)?;
+    let is_resumed = is_of_people(&stored) && !archive.imports().was_used_here(&stored)?;
     Ok(is_resumed.then_some(stored))
 }
 
@@ -162,7 +162,7 @@ fn newest_answer(context: &Context, archive: &Archive) -> Result<Option<Answer>,
     let list = of_project(context, archive)?;
     let mut is_any_used = false;
     let used = newest_among(archive, list.clone(), &mut |stored| {
-        let is_used = archive.was_used_here(stored)?;
+        let is_used = archive.imports().was_used_here(stored)?;
         is_any_used |= is_used;
         Ok(is_used)
     })?;
@@ -216,9 +216,10 @@ fn last_answer(archive: &Archive, stored: &StoredConversation) -> Result<Option<
     let mut path: Option<HashSet<MessageId>> = None;
     let mut offset = 0;
     loop {
-        let messages = archive.all_messages(stored.id, Order::NewestFirst, offset, PAGE).map_err(read)?;
+        let messages =
+            archive.reader().all_messages(stored.id, Order::NewestFirst, offset, PAGE).map_err(read)?;
         for said in messages.iter().filter(|said| matches!(said.message.role, Role::Assistant | Role::Tool)) {
-            if archive.was_imported(stored.id, said)? {
+            if archive.imports().was_imported(stored.id, said)? {
                 let path = match &mut path {
                     Some(path) => path,
                     None => path.insert(path_of(archive, stored.id)?),

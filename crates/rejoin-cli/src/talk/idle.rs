@@ -41,10 +41,10 @@ impl Watch {
         let (typed, inbox) = mpsc::channel();
         let waiting = thread::spawn(move || {
             let is_late = inbox.recv_timeout(limit) == Err(RecvTimeoutError::Timeout);
-            let is_paused = is_late && archive.pause(id, EndReason::AutoPaused).is_ok();
+            let is_paused = is_late && archive.status().pause(id, EndReason::AutoPaused).is_ok();
             let _ = inbox.recv();
             // Another process may have completed it meanwhile; then it stays so until somebody asks.
-            is_paused && archive.activate(id).is_ok()
+            is_paused && archive.status().activate(id).is_ok()
         });
         Self { typed, limit, waiting }
     }

@@ -2,7 +2,8 @@
 
 use std::io::{self, Write};
 
-use rejoin::{Archive, Handle, OpenTurn, preview};
+use rejoin::text::preview;
+use rejoin::{Archive, Handle, OpenTurn};
 
 use crate::context::Context;
 use crate::error::Failure;
@@ -24,7 +25,7 @@ pub(crate) enum Partial {
 pub(super) fn settle(context: &Context, handle: Handle, partial: Partial) -> Result<Handle, Failure> {
     let archive = handle.archive().clone();
     let mut handle = handle;
-    for turn in archive.open_turns(handle.id())? {
+    for turn in archive.open_turns().list(handle.id())? {
         if let Some(process) = writer::living(&turn.writer) {
             context.note(&format!(
                 "Another rejoin (process {process}) is talking here; what you say becomes a branch."
@@ -34,7 +35,7 @@ pub(super) fn settle(context: &Context, handle: Handle, partial: Partial) -> Res
         match decide(context, &turn, partial)? {
             Decision::Keep => handle = keep(context, &archive, handle, &turn)?,
             Decision::Discard => {
-                archive.discard_open_turn(handle.id(), turn.name)?;
+                archive.open_turns().discard(handle.id(), turn.name)?;
                 context.note("The interrupted reply was discarded.");
             }
             Decision::Leave => {}
@@ -76,7 +77,7 @@ fn decide(context: &Context, turn: &OpenTurn, partial: Partial) -> Result<Decisi
 }
 
 fn keep(context: &Context, archive: &Archive, handle: Handle, turn: &OpenTurn) -> Result<Handle, Failure> {
-    let receipt = archive.keep_open_turn(handle.id(), turn)?;
+    let receipt = archive.open_turns().keep(handle.id(), turn)?;
     context.note("The interrupted reply was kept, as far as it had arrived.");
     if handle.head() == turn.base {
         return Ok(archive.resume_at(handle.id(), receipt.head)?);

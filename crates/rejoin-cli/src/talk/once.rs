@@ -142,10 +142,10 @@ fn tell_how_to_continue(context: &Context, session: &Session) -> Result<(), Fail
         return Ok(());
     }
     let archive = &session.archive;
-    if archive.recall(FIRST_TURN)?.is_none() {
+    if archive.state().recall(FIRST_TURN)?.is_none() {
         let told = context.paint().apply(Meaning::Dim, "Continue: rejoin -r \"...\"");
         let _ = writeln!(io::stderr(), "{told}");
-        archive.remember(FIRST_TURN, Some(&archive.now().to_string()))?;
+        archive.state().remember(FIRST_TURN, Some(&archive.now().to_string()))?;
     }
     Ok(())
 }

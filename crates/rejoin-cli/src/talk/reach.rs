@@ -34,7 +34,7 @@ pub(crate) fn all(
     };
     let now = archive.now();
     let mut found = Vec::new();
-    archive.each_conversation(&List { project, ..List::default() }, &mut |stored| {
+    archive.reader().each_conversation(&List { project, ..List::default() }, &mut |stored| {
         if is_of_people(&stored) {
             found.push(context.as_of(now, stored));
         }

@@ -1,6 +1,5 @@
 //! A talk made ready: its conversation, its provider, its initial context.
 
-use rejoin::store::Target;
 use rejoin::{
     Archive, AsyncRecorder, Conversation, ConversationId, Handle, Json, Settings, Status, StoredConversation,
 };
@@ -105,13 +104,9 @@ impl Session {
 
     /// Takes away the conversation that this talk began, if nothing was ever said in it.
     pub(crate) fn forget_if_empty(&self) {
-        let is_empty =
-            || self.archive.conversation(self.conversation()).is_ok_and(|stored| stored.messages == 0);
-        if self.is_new && self.talk.history().is_empty() && is_empty() {
+        if self.is_new && self.talk.history().is_empty() {
             // Failing to is not worth a word: an empty conversation takes no room.
-            // Nobody deleted anything, so the audit log has nothing to tell.
-            let target = Target::Conversation(self.conversation());
-            let _ = self.archive.store().remove(&[target], "nothing was said", self.archive.now());
+            let _ = self.archive.removal().delete_empty(self.conversation());
         }
     }
 
@@ -281,7 +276,7 @@ fn resume(
         })?;
     }
     if header.status == Status::Paused {
-        archive.activate(stored.id)?;
+        archive.status().activate(stored.id)?;
     }
     let tools = tools_of(command, &stored);
     Ok(Ready { handle, partner, system, tools, is_resumed: true })
@@ -317,7 +312,7 @@ fn may_go_on(
     let title = named::title(stored);
     context.manner.warn(&format!("\"{title}\" was marked as completed"), None);
     context.confirm(&Shown::line(&format!("Open \"{}\" again?", stored.title())), reopen)?;
-    archive.reopen(stored.id)?;
+    archive.status().reopen(stored.id)?;
     Ok(())
 }
 

@@ -31,8 +31,8 @@ pub(crate) struct Stopped {
 pub(crate) fn stop(archive: &Archive, id: ConversationId, end: End) -> Result<Stopped, Failure> {
     check(&archive.conversation(id)?, end)?;
     match end {
-        End::Pause => archive.pause(id, EndReason::Ended)?,
-        End::Complete => archive.complete(id)?,
+        End::Pause => archive.status().pause(id, EndReason::Ended)?,
+        End::Complete => archive.status().complete(id)?,
     };
     stopped(archive, id)
 }
@@ -90,7 +90,7 @@ impl Stopped {
 
 /// Where a conversation stopped: its summary, computed when there is none that is up to date.
 pub(crate) fn synopsis_of(archive: &Archive, id: ConversationId) -> Result<String, Failure> {
-    Ok(fit::snippet(&archive.synopsis(id)?.text, SUMMARY))
+    Ok(fit::snippet(&archive.marks().synopsis(id)?.text, SUMMARY))
 }
 
 /// The same in a list, from what is at hand: no message is read.

@@ -75,7 +75,7 @@ pub(crate) fn recall(
     archive: &Archive,
     conversation: ConversationId,
 ) -> Result<(), Failure> {
-    if let Some(text) = archive.recall_for(conversation, Rules::NAME)?
+    if let Some(text) = archive.state().recall_for(conversation, Rules::NAME)?
         && let Err(error) = toolbox.change_rules(|rules| rules.recall(&text))
     {
         context.manner.warn(&format!("{error}, so tools ask again"), None);

@@ -6,7 +6,7 @@
 //! shapes what stands beside it: joiners in emoji and in the scripts that need them, and one variation
 //! selector.
 
-use rejoin::is_invisible;
+use rejoin::text::is_invisible;
 use unicode_width::UnicodeWidthChar;
 
 use super::escape;

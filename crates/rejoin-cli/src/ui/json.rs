@@ -4,7 +4,7 @@ use std::fmt;
 use std::io::{self, Write};
 use std::path::Path;
 
-use rejoin::is_invisible;
+use rejoin::text::is_invisible;
 use serde::ser::Error as _;
 use serde::{Serialize, Serializer as Output};
 use serde_json::ser::{Formatter, Serializer};

@@ -193,7 +193,7 @@ fn of_two_that_talk_at_once_the_later_becomes_a_branch_and_is_told() {
     assert!(told.contains("rejoin tree"), "{told}");
     let archive = world.archive();
     let order = rejoin::store::Order::OldestFirst;
-    let all = archive.all_messages(newest(&world).id, order, 0, u64::MAX).unwrap();
+    let all = archive.reader().all_messages(newest(&world).id, order, 0, u64::MAX).unwrap();
     let parent_of = |text: &str| all.iter().find(|stored| stored.message.text() == text).unwrap().parent;
     assert_eq!((all.len(), parent_of("second")), (6, parent_of("from elsewhere")));
 }

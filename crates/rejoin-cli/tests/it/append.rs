@@ -17,7 +17,7 @@ const STORED_BEFORE: &str = "hint: the lines before it are stored; correct this 
 /// What a conversation holds: role and text of each message on its current branch.
 fn said(world: &World, conversation: &str) -> Vec<(String, String)> {
     let archive = world.archive();
-    let id = archive.resolve_conversation(conversation).unwrap();
+    let id = archive.names().conversation(conversation).unwrap();
     let path = archive.path(id, None).unwrap();
     path.iter().map(|seen| (seen.message.role.as_str().to_owned(), seen.message.text())).collect()
 }

@@ -12,12 +12,12 @@ fn the_newest_comes_first_in_columns() {
     let before = world.archive_at(minutes_ago(5));
     let mut trip = world.conversation_in(&before, "Lisbon");
     ask(&mut trip, "Where to eat?", "In Alfama.");
-    before.delete_conversations(&[trip.id()], "user\u{1b}[31m-requested");
-    world.archive_at(minutes_ago(2)).note_audit(AuditEntry::new(AuditAction::Rotated, "yearly")).unwrap();
+    before.removal().delete(&[trip.id()], "user\u{1b}[31m-requested");
+    world.archive_at(minutes_ago(2)).audit().note(AuditEntry::new(AuditAction::Rotated, "yearly")).unwrap();
 
     let outcome = world.rejoin(["audit"]).run();
 
-    let entries = world.archive().audit(&Default::default()).unwrap();
+    let entries = world.archive().audit().query(&Default::default()).unwrap();
     let minute = |place: usize| entries[place].at.to_string()[..16].replace('T', " ");
     let bytes = entries[1].bytes;
     let expected = format!(
@@ -35,11 +35,11 @@ fn the_newest_comes_first_in_columns() {
 fn scripts_read_every_field() {
     let world = World::new();
     let trip = world.conversation("Lisbon");
-    world.archive().delete_conversations(&[trip.id()], "user-requested");
+    world.archive().removal().delete(&[trip.id()], "user-requested");
 
     let outcome = world.rejoin(["audit", "--json", "--since", "1h", "--limit", "1"]).run();
 
-    let at = world.archive().audit(&Default::default()).unwrap()[0].at;
+    let at = world.archive().audit().query(&Default::default()).unwrap()[0].at;
     let expected = json!({"items": [{
         "at": at, "action": "deleted", "reason": "user-requested", "conversation": trip.id(),
         "conversations": 1, "messages": 0, "bytes": 0, "failures": [], "extra": {},

@@ -116,7 +116,7 @@ fn a_restore_says_what_it_does_and_how_to_undo_it() {
     world.talk("Lisbon", &["Where to eat?"]);
     world.rejoin(["backup", "monday.db"]).run();
     world.talk("Porto", &["Where to sleep?"]);
-    let sum = |world: &World| world.archive().stats(None, &mut |_| ()).unwrap().all.bytes;
+    let sum = |world: &World| world.archive().reader().stats(None, &mut |_| ()).unwrap().all.bytes;
     let after = sum(&world);
 
     let outcome = world.rejoin(["restore", "monday.db", "--yes"]).run();

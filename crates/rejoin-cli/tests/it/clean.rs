@@ -82,7 +82,7 @@ fn what_is_held_or_active_is_passed_by_and_counted() {
     archive.update(held.id(), |header| header.hold = Hold::User).unwrap();
     archive.update(imported.id(), |header| header.hold = Hold::Import).unwrap();
     let name = format!("active:{}", world.project_key());
-    archive.remember(&name, Some(&active.id().to_string())).unwrap();
+    archive.state().remember(&name, Some(&active.id().to_string())).unwrap();
     let size = bytes(&held);
 
     let outcome = world.rejoin(["clean", "--yes", "--all"]).run();

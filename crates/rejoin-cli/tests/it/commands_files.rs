@@ -126,7 +126,7 @@ fn an_unknown_command_is_told_before_anything_is_written() {
          hint: a name has letters, digits, `-`, `_` and `.`\n",
     ];
     assert_eq!(outcomes, expected.map(|told| Outcome::failure(1, told)));
-    assert_eq!(world.archive().count(&rejoin::List::default()).unwrap(), 0);
+    assert_eq!(world.archive().reader().count(&rejoin::List::default()).unwrap(), 0);
 }
 
 #[test]

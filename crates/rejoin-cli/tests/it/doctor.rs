@@ -124,7 +124,7 @@ fn a_key_of_redaction_in_the_store_is_named_and_moved_out() {
     let message = "the key of redaction lies in the store: whoever has its files can try out numbers";
     assert_eq!(ailing(&outcome), [expect("redaction", "warning", message, "run `rejoin doctor --fix`")]);
     assert_eq!((ailing(&fixed), fixed.code), (Ailing::new(), 0));
-    assert_eq!((world.path(KEY).exists(), world.archive().holds_redaction_key().unwrap()), (true, false));
+    assert_eq!((world.path(KEY).exists(), world.archive().redaction().holds_key().unwrap()), (true, false));
 }
 
 #[test]

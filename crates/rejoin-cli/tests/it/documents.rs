@@ -137,9 +137,10 @@ impl Names {
         let archive = world.archive();
         let mut made = Vec::new();
         archive
+            .reader()
             .each_conversation(&List::default(), &mut |stored| {
                 made.push(stored.id.short().to_string());
-                let messages = archive.all_messages(stored.id, Order::OldestFirst, 0, u64::MAX)?;
+                let messages = archive.reader().all_messages(stored.id, Order::OldestFirst, 0, u64::MAX)?;
                 made.extend(messages.iter().map(|message| message.id.to_string()));
                 Ok(())
             })

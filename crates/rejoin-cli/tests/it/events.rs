@@ -33,10 +33,10 @@ fn each_event_is_told_with_its_time_and_what_it_was() {
     let mut trip = world.conversation_in(&world.archive_at(minutes_ago(5)), "Lisbon");
     let [_, answer] = ask(&mut trip, "Where to eat?", "In Alfama.");
     let archive = world.archive_at(minutes_ago(2));
-    archive.label(trip.id(), answer, Some("idea")).unwrap();
+    archive.marks().label(trip.id(), answer, Some("idea")).unwrap();
     let refuse = rejoin::store::Children::Refuse;
-    archive.delete_messages(trip.id(), &[answer], refuse, "user\u{1b}[31m-requested").unwrap();
-    archive.delete_conversations(&[trip.id()], "retention-expired");
+    archive.removal().delete_messages(trip.id(), &[answer], refuse, "user\u{1b}[31m-requested").unwrap();
+    archive.removal().delete(&[trip.id()], "retention-expired");
 
     let outcome = world.rejoin(["events"]).variable("TZ", "UTC").run();
 
@@ -58,7 +58,7 @@ fn scripts_read_a_line_of_json_for_each_event() {
     let world = World::new();
     let trip = world.conversation("Lisbon");
     world.archive().rename(trip.id(), "Porto").unwrap();
-    world.archive().delete_conversations(&[trip.id()], "user-requested");
+    world.archive().removal().delete(&[trip.id()], "user-requested");
 
     let outcome = world.rejoin(["events", "--json"]).run();
 

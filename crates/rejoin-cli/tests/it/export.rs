@@ -156,7 +156,7 @@ fn all_of_a_project_are_exported_and_one_that_fails_does_not_stop_the_others() {
     let (lisbon, porto) = (lisbon(&world), world.talk("Porto", &["Hm?"]));
     let secret = world.talk("Secret", &["psst"]);
     world.archive().update(secret, |header| header.privacy.exportable = false).unwrap();
-    let run = world.archive().start_subagent(
+    let run = world.archive().subagents().start(
         porto,
         world.archive().conversation(porto).unwrap().head.unwrap().id,
         "scout",
@@ -186,7 +186,7 @@ fn runs_of_sub_agents_without_a_parent_are_exported_and_counted() {
     let archive = world.archive();
     let head = archive.conversation(parent).unwrap().head.unwrap().id;
     let run = |parent, message, run: &str| {
-        let mut run = archive.start_subagent(parent, message, "explorer", run).unwrap();
+        let mut run = archive.subagents().start(parent, message, "explorer", run).unwrap();
         let text = format!("explore {}", run.id());
         (run.id(), run.append(Message::user(text)).unwrap().head)
     };
@@ -194,7 +194,7 @@ fn runs_of_sub_agents_without_a_parent_are_exported_and_counted() {
     run(first, asked, "two");
     let along =
         world.rejoin(["export", "--all", "--format", "json", "--output", "a/", "--json"]).run().json();
-    archive.delete_conversations(&[parent], "gone");
+    archive.removal().delete(&[parent], "gone");
 
     let alone =
         world.rejoin(["export", "--all", "--format", "json", "--output", "b/", "--json"]).run().json();

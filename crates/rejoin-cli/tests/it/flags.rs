@@ -10,7 +10,7 @@ use crate::world::{Outcome, World};
 
 /// Every message of a conversation, in order of arrival.
 fn texts(world: &World, id: ConversationId) -> Vec<(Role, String)> {
-    let messages = world.archive().all_messages(id, Order::OldestFirst, 0, 100).unwrap();
+    let messages = world.archive().reader().all_messages(id, Order::OldestFirst, 0, 100).unwrap();
     messages.into_iter().map(|said| (said.message.role, said.message.text())).collect()
 }
 
@@ -21,7 +21,7 @@ fn asked(world: &World, id: ConversationId) -> Vec<String> {
 
 /// How many conversations there are.
 fn count(world: &World) -> u64 {
-    world.archive().count(&rejoin::List::default()).unwrap()
+    world.archive().reader().count(&rejoin::List::default()).unwrap()
 }
 
 /// Two conversations, of which the second is the newest; the first note is out of the way.
@@ -127,7 +127,7 @@ fn continue_goes_on_from_the_newest_answer_and_forks_when_it_was_answered() {
 
     let outcome = world.rejoin(["-c", "instead of that"]).run();
 
-    let messages = world.archive().all_messages(lisbon, Order::OldestFirst, 0, 100).unwrap();
+    let messages = world.archive().reader().all_messages(lisbon, Order::OldestFirst, 0, 100).unwrap();
     let branched = messages.iter().find(|said| said.message.text() == "instead of that").unwrap();
     assert_eq!(branched.parent, Some(messages[1].id));
     let short = lisbon.short().to_string();
@@ -147,7 +147,7 @@ fn continue_takes_a_message() {
 
     let outcome = world.rejoin(["--continue", &format!("{porto}/{first}"), "no, drink"]).run();
 
-    let messages = world.archive().all_messages(porto, Order::OldestFirst, 0, 100).unwrap();
+    let messages = world.archive().reader().all_messages(porto, Order::OldestFirst, 0, 100).unwrap();
     let branched = messages.iter().find(|said| said.message.text() == "no, drink").unwrap();
     assert_eq!((branched.parent.map(|id| id.to_string()), outcome.code), (Some(first), 0));
 }
@@ -307,7 +307,7 @@ fn a_flag_of_talking_before_a_command_is_refused() {
 fn what_was_talked_with_is_kept_and_comes_back() {
     let world = World::new();
     world.rejoin(["--title", "Lisbon", "hello there"]).run();
-    let id = world.archive().resolve_conversation("lisbon").unwrap();
+    let id = world.archive().names().conversation("lisbon").unwrap();
 
     let settings = world.archive().conversation(id).unwrap().conversation.settings;
     world.rejoin(["-r", "again please"]).run();

@@ -54,7 +54,7 @@ fn counted(world: &World) -> (u64, Vec<String>) {
     let archive = world.archive();
     let ids: Vec<ConversationId> =
         archive.list(&List::default()).unwrap().items.iter().map(|stored| stored.id).collect();
-    let verdict = archive.verify(ids[0]).unwrap();
+    let verdict = archive.maintenance().verify(ids[0]).unwrap();
     (verdict.messages, verdict.faults)
 }
 
@@ -162,11 +162,11 @@ fn what_waits_for_room_is_saved_once_a_purge_made_some() {
     let (archive, mut recorder, old, count) = record_until_full(&url);
 
     let strains: Vec<&str> = recorder.take_strains().iter().map(Strain::name).collect();
-    let failed = archive.delete_conversations(&[old], "user-requested").failed;
+    let failed = archive.removal().delete(&[old], "user-requested").failed;
     until_saved(&mut recorder);
 
     assert_eq!(strains, ["storage.capacity.low", "storage.capacity.exhausted"]);
-    let verdict = archive.verify(recorder.conversation()).unwrap();
+    let verdict = archive.maintenance().verify(recorder.conversation()).unwrap();
     assert_eq!((failed, verdict.messages, verdict.faults), (vec![], count as u64, vec![]));
 }
 
@@ -184,6 +184,6 @@ fn what_waits_for_room_is_saved_once_something_else_made_some() {
     until_saved(&mut recorder);
 
     assert_eq!(strains, ["storage.capacity.low", "storage.capacity.exhausted"]);
-    let verdict = recorder.handle().archive().verify(recorder.conversation()).unwrap();
+    let verdict = recorder.handle().archive().maintenance().verify(recorder.conversation()).unwrap();
     assert_eq!((verdict.messages, verdict.faults), (count as u64, vec![]));
 }

@@ -98,7 +98,7 @@ fn the_programs_that_a_commit_runs_are_told_before_the_first_and_when_they_chang
     let first = world.rejoin(["stop", &id]).run().stderr;
     let again = world.rejoin(["stop", &id, "--complete"]).run().stderr;
     git(&world, &["config", "filter.x.clean", "touch ../seen; cat"]);
-    world.archive().reopen(id.parse().unwrap()).unwrap();
+    world.archive().status().reopen(id.parse().unwrap()).unwrap();
     world.rejoin(["rename", &id, "Porto"]).run();
 
     let changed = world.rejoin(["stop", &id]).run().stderr;
@@ -148,7 +148,7 @@ fn a_change_of_the_session_alone_says_so_and_no_change_is_no_commit() {
     world.rejoin(["stop", &id]).run();
 
     let completed = world.rejoin(["stop", &id, "--complete"]).run();
-    world.archive().reopen(id.parse().unwrap()).unwrap();
+    world.archive().status().reopen(id.parse().unwrap()).unwrap();
     let again = world.rejoin(["stop", &id, "--complete"]).run();
 
     let expected =

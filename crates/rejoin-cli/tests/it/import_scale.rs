@@ -102,23 +102,26 @@ fn brought(archive: &Archive) -> (Vec<Brought>, Vec<rejoin::Project>) {
         .into_iter()
         .map(|stored| {
             let id = stored.id;
-            let messages = archive.all_messages(id, Order::OldestFirst, 0, u64::MAX).unwrap();
+            let messages = archive.reader().all_messages(id, Order::OldestFirst, 0, u64::MAX).unwrap();
             Brought {
                 id,
                 title: stored.conversation.title,
                 head: stored.head.map(|head| head.id),
                 counts: (stored.messages, stored.bytes),
-                sources: messages.iter().map(|one| archive.source_of(id, one.id).unwrap()).collect(),
+                sources: messages
+                    .iter()
+                    .map(|one| archive.imports().source_of(id, one.id).unwrap())
+                    .collect(),
                 messages: messages
                     .into_iter()
                     .map(|one| (one.id, one.parent, one.seq, one.digest, one.message))
                     .collect(),
-                is_sound: archive.verify(id).unwrap().is_sound(),
+                is_sound: archive.maintenance().verify(id).unwrap().is_sound(),
             }
         })
         .collect();
     all.sort_by_key(|one| one.id);
-    (all, archive.known_projects().unwrap())
+    (all, archive.projects().list().unwrap())
 }
 
 fn messages(archive: &Archive) -> u64 {

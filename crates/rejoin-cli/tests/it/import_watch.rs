@@ -74,7 +74,7 @@ impl<'a> Watching<'a> {
         let archive = self.world.archive();
         let listed = archive.list(&Default::default()).unwrap().items;
         let id = listed.iter().find(|one| one.conversation.origin.is_some()).unwrap().id;
-        archive.all_messages(id, Order::OldestFirst, 0, u64::MAX).unwrap().len()
+        archive.reader().all_messages(id, Order::OldestFirst, 0, u64::MAX).unwrap().len()
     }
 }
 

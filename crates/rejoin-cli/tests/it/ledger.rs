@@ -45,7 +45,10 @@ impl Ledger {
             let is_right = receipts.is_empty() && self.turns == 0;
             return if is_right { Ok(()) } else { Err("there are no messages".to_owned()) };
         };
-        let new = archive.all_messages(id, Order::OldestFirst, self.messages, u64::MAX).map_err(explain)?;
+        let new = archive
+            .reader()
+            .all_messages(id, Order::OldestFirst, self.messages, u64::MAX)
+            .map_err(explain)?;
         let turns = self.compare(&new)?;
         let mut acknowledged: BTreeMap<u32, &Receipt> =
             receipts.iter().map(|receipt| (receipt.seq, receipt)).collect();
@@ -106,10 +109,10 @@ impl Ledger {
     /// Checks the whole store: its pages, every digest, and that messages are found before and after indexing.
     pub(crate) fn close(&self, archive: &Archive) -> Result<(), String> {
         self.find_words(archive)?;
-        let faults = archive.check().map_err(explain)?.faults;
-        let left = archive.maintain(Task::Index, Duration::from_secs(60)).map_err(explain)?;
+        let faults = archive.maintenance().check().map_err(explain)?.faults;
+        let left = archive.maintenance().run(Task::Index, Duration::from_secs(60)).map_err(explain)?;
         let Some(id) = self.conversation else { return Ok(()) };
-        let verdict = archive.verify(id).map_err(explain)?;
+        let verdict = archive.maintenance().verify(id).map_err(explain)?;
         if (faults.len(), left, verdict.messages, verdict.is_sound()) != (0, 0, self.messages, true) {
             return Err(format!("{faults:?}, {left} not indexed, {verdict:?}"));
         }

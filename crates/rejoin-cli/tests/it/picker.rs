@@ -249,5 +249,5 @@ fn an_interrupted_reply_is_offered() {
     terminal.wait_for("Resumed conversation with 4 messages");
 
     assert!(offered.contains("A reply was interrupted just now: \"The first line. It takes"), "{offered}");
-    assert_eq!(archive.open_turns(porto).unwrap(), []);
+    assert_eq!(archive.open_turns().list(porto).unwrap(), []);
 }

@@ -59,7 +59,7 @@ impl AsyncRecorder {
         let begun = Feed::start(world.program(&["append", "--jsonl", "-"]), (0..2).map(line)).end();
         let mut ledger = Ledger::default();
         ledger.audit(&world.archive(), &begun.receipts).unwrap();
-        world.archive().maintain(Task::Checkpoint, Duration::MAX).unwrap();
+        world.archive().maintenance().run(Task::Checkpoint, Duration::MAX).unwrap();
         Self::of(strace, world, ledger, turns)
     }
 
@@ -119,7 +119,7 @@ impl AsyncRecorder {
         if self.world.is_of_files() {
             write_on(&archive, directory.path())?;
         }
-        let faults = archive.check().map_err(|error| format!("{error:?}"))?.faults;
+        let faults = archive.maintenance().check().map_err(|error| format!("{error:?}"))?.faults;
         if faults.is_empty() { Ok(()) } else { Err(format!("{faults:?}")) }
     }
 
@@ -231,7 +231,7 @@ impl Removal {
         let listed = archive.list(&rejoin::List::default()).map_err(explain)?.items;
         let mut counts: HashMap<String, u64> = HashMap::new();
         for stored in &listed {
-            let verdict = archive.verify(stored.id).map_err(explain)?;
+            let verdict = archive.maintenance().verify(stored.id).map_err(explain)?;
             if !verdict.is_sound() {
                 return Err(format!("{} is not whole: {verdict:?}", stored.id));
             }
@@ -291,14 +291,14 @@ impl Scrubbing {
         let id = self.id.parse().unwrap();
         let texts = || -> Result<Vec<String>, String> {
             let path = archive.path(id, None).map_err(explain)?;
-            let verdict = archive.verify(id).map_err(explain)?;
+            let verdict = archive.maintenance().verify(id).map_err(explain)?;
             if !verdict.is_sound() {
                 return Err(format!("it is not whole: {verdict:?}"));
             }
             Ok(path.iter().map(|stored| stored.message.text()).collect())
         };
         let (before, is_gone) = (texts()?, !texts()?.iter().any(|text| text == Self::TOKEN));
-        archive.scrub(id, rejoin::ScrubMode::Replace).map_err(explain)?;
+        archive.removal().scrub(id, rejoin::ScrubMode::Replace).map_err(explain)?;
         let after = texts()?;
         let is_marked = after[1].starts_with("[redacted:github-token:");
         if before.len() != 3 || [&after[0], &after[2]] != ["before", "after"] || !is_marked {

@@ -75,12 +75,12 @@ fn a_move_takes_the_conversations_and_the_active_one_along_and_can_be_undone() {
     let trip = world.conversation("Lisbon");
     let archive = world.archive();
     let old = world.project_key();
-    archive.remember(&format!("active:{old}"), Some(&trip.id().to_string())).unwrap();
+    archive.state().remember(&format!("active:{old}"), Some(&trip.id().to_string())).unwrap();
     world.write("moved/.git/HEAD", "");
     let new = world.path("moved").to_str().unwrap().to_owned();
 
     let there = world.rejoin(["project", "move", ".", "../moved"]).run();
-    let at_new = (projects(&world, [&trip]), archive.recall(&format!("active:{new}")).unwrap());
+    let at_new = (projects(&world, [&trip]), archive.state().recall(&format!("active:{new}")).unwrap());
     let back = world.rejoin(["project", "move", &new, &old]).run();
 
     let told = |from: &str, to: &str| {
@@ -252,7 +252,7 @@ fn in_a_script_a_known_id_at_a_new_path_is_a_separate_project_and_that_is_said_o
     assert_eq!(started.stderr, format!("{SEPARATE}{told}"));
     assert_eq!(titles(&world, "clone"), ["Copy"]);
     assert_eq!(titles(&world, "project"), ["Lisbon"]);
-    assert_eq!(world.archive().project("trip-0190").unwrap().unwrap().path, world.project_key());
+    assert_eq!(world.archive().projects().get("trip-0190").unwrap().unwrap().path, world.project_key());
 }
 
 #[test]
@@ -312,7 +312,8 @@ fn an_id_that_a_pull_brings_hides_no_conversation() {
 
     let listed = world.rejoin(["list"]).run();
     world.rejoin(["new", "--title", "Porto"]).run();
-    let by_path = world.archive().count(&List { project: Some(project), ..List::default() }).unwrap();
+    let by_path =
+        world.archive().reader().count(&List { project: Some(project), ..List::default() }).unwrap();
     let adopted = world.rejoin(["project", "id"]).run();
     let quiet = world.rejoin(["list"]).run();
 
@@ -323,7 +324,7 @@ fn an_id_that_a_pull_brings_hides_no_conversation() {
     assert_eq!((by_path, adopted.stdout.as_str()), (2, "pulled-1\n"), "{adopted:?}");
     assert!(quiet.stdout.contains("Lisbon") && quiet.stdout.contains("Porto"), "{quiet:?}");
     assert!(!quiet.stderr.contains("pulled-1"), "{quiet:?}");
-    assert_eq!(Path::new(&world.archive().project("pulled-1").unwrap().unwrap().path), here);
+    assert_eq!(Path::new(&world.archive().projects().get("pulled-1").unwrap().unwrap().path), here);
 }
 
 #[test]
@@ -354,7 +355,7 @@ fn an_id_counts_at_once_where_there_is_no_conversation() {
 
     assert!(!outcome.stderr.contains("cloned-1"), "{outcome:?}");
     assert_eq!(
-        world.archive().project("cloned-1").unwrap().map(|known| known.key).as_deref(),
+        world.archive().projects().get("cloned-1").unwrap().map(|known| known.key).as_deref(),
         Some("cloned-1")
     );
 }
@@ -368,7 +369,7 @@ fn a_file_that_holds_no_id_is_told_and_the_project_goes_by_its_path() {
 
     assert_eq!(outcome.code, 0, "{outcome:?}");
     assert!(outcome.stderr.contains("so the project goes by its path"), "{outcome:?}");
-    assert_eq!(world.archive().known_projects().unwrap()[0].key, world.project_key());
+    assert_eq!(world.archive().projects().list().unwrap()[0].key, world.project_key());
 }
 
 #[test]
@@ -423,7 +424,7 @@ fn a_project_that_moved_is_asked_about_too_and_is_known_at_its_new_path_afterwar
     terminal.wait_for("Total: 1 conversation(s)");
 
     assert!(asked.contains("It has 1 conversation. Its directory does not exist any more."), "{asked}");
-    let path = world.archive().project("trip-0190").unwrap().unwrap().path;
+    let path = world.archive().projects().get("trip-0190").unwrap().unwrap().path;
     assert_eq!(Path::new(&path), world.path("clone"));
 }
 

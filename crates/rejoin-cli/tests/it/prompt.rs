@@ -13,8 +13,10 @@ fn newest(world: &World) -> StoredConversation {
 /// What the user said in the newest conversation, on every branch.
 fn said(world: &World) -> Vec<String> {
     let archive = world.archive();
-    let messages =
-        archive.all_messages(newest(world).id, rejoin::store::Order::OldestFirst, 0, u64::MAX).unwrap();
+    let messages = archive
+        .reader()
+        .all_messages(newest(world).id, rejoin::store::Order::OldestFirst, 0, u64::MAX)
+        .unwrap();
     let own = messages.iter().filter(|stored| stored.message.role == Role::User);
     own.map(|stored| stored.message.text()).collect()
 }

@@ -71,9 +71,9 @@ fn the_runs_of_sub_agents_go_along() {
     let mut trip = world.conversation("Lisbon");
     let [question, _] = ask(&mut trip, "Where to eat?", "In Alfama.");
     let archive = world.archive();
-    let mut run = archive.start_subagent(trip.id(), question, "scout", "1").unwrap();
+    let mut run = archive.subagents().start(trip.id(), question, "scout", "1").unwrap();
     let [asked, _] = ask(&mut run, "Look.", "Looked.");
-    archive.start_subagent(run.id(), asked, "deeper", "1").unwrap();
+    archive.subagents().start(run.id(), asked, "deeper", "1").unwrap();
 
     let report = world.rejoin(["purge", "lisbon", "--yes", "--json"]).run().json();
 
@@ -110,7 +110,7 @@ fn nothing_is_purged_without_consent_or_for_another_reason_than_the_five() {
 
     let refused = world.rejoin(["purge", "nothere", "--yes"]).run().code;
     assert_eq!(outcomes.map(|code| code == 0), [false; 5]);
-    assert_eq!((refused, world.archive().count(&Default::default()).unwrap()), (1, 1));
+    assert_eq!((refused, world.archive().reader().count(&Default::default()).unwrap()), (1, 1));
 }
 
 #[test]
@@ -124,7 +124,7 @@ fn everything_goes_and_the_log_of_it_stays() {
 
     assert!(outcome.stdout.starts_with("2 conversations purged (4 messages, "), "{outcome:?}");
     assert_eq!(holding(&data(&world)), Vec::<String>::new());
-    assert_eq!(world.archive().audit(&Default::default()).unwrap().len(), 3);
+    assert_eq!(world.archive().audit().query(&Default::default()).unwrap().len(), 3);
 }
 
 #[test]

@@ -139,7 +139,7 @@ fn what_is_taken_out_of_a_message_is_noted_in_the_same_sync() {
 
     assert!(output.status.success());
     assert_eq!(Step::read(&Call::read(&trace)), [ONE_SYNC]);
-    let noted = world.archive().audit(&Default::default()).unwrap();
+    let noted = world.archive().audit().query(&Default::default()).unwrap();
     let noted: Vec<&str> = noted.iter().map(|entry| entry.action.as_str()).collect();
     assert_eq!(noted, ["redacted", "redacted"]);
 }

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use rejoin::store::{Named, Order, Space};
-use rejoin::{Archive, Conversation, List, Message, Redaction};
+use rejoin::{Archive, Conversation, List, Message, Redaction, StoreUrl};
 use serde_json::{Value, json};
 
 use crate::world::{Outcome, World};
@@ -70,12 +70,14 @@ const KEY: &str = "home/.local/state/rejoin/redact.key";
 
 /// The key that a store holds.
 fn key_in(world: &World) -> Vec<Vec<u8>> {
+    let url = world.url_in(&world.path("home/.local/share/rejoin"));
+    let store = StoreUrl::parse(&url).unwrap().open().unwrap();
     let mut kept = Vec::new();
     let take = &mut |_: &[u8], bytes: &[u8]| {
         kept.push(bytes.to_vec());
         Ok(())
     };
-    world.archive().store().get(Space::State, None, Named::One(b"redact.key"), take).unwrap();
+    store.get(Space::State, None, Named::One(b"redact.key"), take).unwrap();
     kept
 }
 
@@ -153,6 +155,7 @@ fn processes_that_make_the_key_at_once_end_with_one() {
         let archive = world.archive();
         let id = archive.list(&List::default()).unwrap().items[0].id;
         archive
+            .reader()
             .all_messages(id, Order::OldestFirst, 0, 100)
             .unwrap()
             .iter()

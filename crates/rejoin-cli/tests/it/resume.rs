@@ -224,7 +224,7 @@ fn an_interrupted_reply_is_left_and_told_where_nobody_can_be_asked() {
                     It is not part of the conversation. To decide: --keep-partial or --discard-partial\n\
                     Resumed conversation with 1 messages\n";
     assert_eq!((outcome.stderr.as_str(), outcome.code), (expected, 0));
-    assert_eq!((said(&world, id).len(), world.archive().open_turns(id).unwrap().len()), (1, 1));
+    assert_eq!((said(&world, id).len(), world.archive().open_turns().list(id).unwrap().len()), (1, 1));
 }
 
 #[test]
@@ -239,7 +239,7 @@ fn an_interrupted_reply_can_be_kept() {
     assert_eq!((outcome.stderr.as_str(), outcome.code), (expected, 0));
     let kept = ("In Alfama there is a\u{1b}[2J".to_owned(), Some("interrupted".to_owned()));
     assert_eq!(said(&world, id), [("Where to eat?".to_owned(), None), kept]);
-    assert_eq!(world.archive().open_turns(id).unwrap(), []);
+    assert_eq!(world.archive().open_turns().list(id).unwrap(), []);
 }
 
 #[test]
@@ -251,7 +251,7 @@ fn an_interrupted_reply_can_be_discarded() {
 
     assert_eq!(outcome.code, 0);
     assert!(outcome.stderr.contains("The interrupted reply was discarded.\n"), "{}", outcome.stderr);
-    assert_eq!(world.archive().open_turns(id).unwrap(), []);
+    assert_eq!(world.archive().open_turns().list(id).unwrap(), []);
     assert_eq!(said(&world, id)[1].0, "again");
 }
 
@@ -306,5 +306,5 @@ fn a_reply_that_is_still_arriving_elsewhere_is_left_alone() {
          Resumed conversation with 1 messages\n"
     );
     assert_eq!((outcome.stderr, outcome.code), (expected, 0));
-    assert_eq!(world.archive().open_turns(id).unwrap().len(), 1);
+    assert_eq!(world.archive().open_turns().list(id).unwrap().len(), 1);
 }

@@ -116,7 +116,7 @@ fn interrupted(world: &World) -> ConversationId {
             continue;
         }
         let Some(stored) = world.archive().list(&List::default()).unwrap().items.pop() else { continue };
-        if !world.archive().open_turns(stored.id).unwrap().is_empty() {
+        if !world.archive().open_turns().list(stored.id).unwrap().is_empty() {
             return stored.id;
         }
     }

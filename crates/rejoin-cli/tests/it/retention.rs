@@ -28,7 +28,7 @@ fn left(world: &World) -> Vec<String> {
 }
 
 fn see(world: &World) {
-    world.archive().see_retention(&POLICY).unwrap();
+    world.archive().retention().see(&POLICY).unwrap();
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn a_list_of_all_projects_tells_when_each_expires_by_its_own_policy() {
     world.write("other/.git/HEAD", "");
     let here = world.started("Lisbon");
     let other = world.rejoin(["new", "--title", "Porto"]).from("other").run().stdout;
-    let other = world.archive().resolve(&other).unwrap().conversation();
+    let other = world.archive().names().resolve(&other).unwrap().conversation();
     let expiries = || -> Vec<(Value, Value)> {
         let listed = world.rejoin(["list", "--all-projects", "--json"]).run().stdout;
         let listed: Value = serde_json::from_str(&listed).unwrap();
@@ -144,7 +144,7 @@ fn a_list_of_all_projects_tells_when_each_expires_by_its_own_policy() {
     world.write("other/.rejoin/config.toml", "[retention]\ndays = 7\n");
     world.rejoin(["trust", "--yes"]).from("other").run();
     let unseen = expiries();
-    archive.see_retention(&Retention { days: Some(7), ..POLICY }).unwrap();
+    archive.retention().see(&Retention { days: Some(7), ..POLICY }).unwrap();
     let seen = expiries();
 
     let here = here.parse().unwrap();
@@ -223,7 +223,7 @@ fn what_must_not_be_exported_needs_force_and_consent_and_is_noted() {
     assert_eq!(set, Outcome::note(&format!("\"Lisbon\" may not be exported: {short}\n")));
     assert_eq!(trip.conversation().unwrap().conversation.hold, Hold::None);
     assert_eq!(codes.map(|code| code == 0), [false, false, true]);
-    let audited = world.archive().audit(&Default::default()).unwrap();
+    let audited = world.archive().audit().query(&Default::default()).unwrap();
     let told: Vec<(&str, &str)> =
         audited.iter().map(|entry| (entry.action.as_str(), entry.reason.as_str())).collect();
     assert_eq!(told, [("exported", "forced")]);
@@ -306,7 +306,7 @@ fn the_notice_is_shown_at_the_prompt_and_counts_after_the_next_line() {
     talk(&world, "Soon", 27);
     talk(&world, "New", 0);
     let Some(terminal) = Terminal::open(&world, 120, 40) else { return };
-    let is_seen = || world.archive().has_seen_retention(&POLICY).unwrap();
+    let is_seen = || world.archive().retention().has_seen(&POLICY).unwrap();
 
     terminal.enter("rejoin");
     terminal.wait_for("1 conversation would go the next time");
@@ -341,7 +341,7 @@ fn what_another_prompt_has_open_is_not_touched() {
     let Some(terminal) = Terminal::open(&world, 120, 40) else { return };
     terminal.enter("REJOIN_RETENTION_DAYS=forever rejoin -r old");
     terminal.wait_for_last(">");
-    world.archive().remember(&format!("active:{}", world.project_key()), None).unwrap();
+    world.archive().state().remember(&format!("active:{}", world.project_key()), None).unwrap();
 
     let while_open = (world.rejoin(["expire"]).run().stderr, left(&world).len());
     terminal.enter("/quit");
@@ -378,7 +378,7 @@ fn every_project_is_swept_by_its_own_policy_once_that_was_seen() {
 
     let first = world.rejoin(["expire"]).run();
     let after_first = left(&world);
-    world.archive().see_retention(&Retention { days: Some(7), max_per_project: Some(100) }).unwrap();
+    world.archive().retention().see(&Retention { days: Some(7), max_per_project: Some(100) }).unwrap();
     let second = world.rejoin(["expire"]).run();
 
     assert!(first.stdout.starts_with("1 conversation expired and went, "), "{first:?}");
@@ -506,7 +506,7 @@ fn one_turn_sweeps_after_its_answer_if_nobody_did_for_six_hours() {
     let swept = |hours: i64| {
         talk(&world, "Old", 31);
         let last = Time::now().plus_micros(-hours * DAY / 24).to_string();
-        world.archive().remember("retention.swept", Some(&last)).unwrap();
+        world.archive().state().remember("retention.swept", Some(&last)).unwrap();
         let outcome = world.rejoin(["chat", "Where to eat?"]).run();
         assert_eq!(outcome.code, 0, "{outcome:?}");
         left(&world).contains(&"Old".to_owned())

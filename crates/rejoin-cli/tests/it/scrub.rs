@@ -81,7 +81,7 @@ fn nothing_is_taken_out_without_being_asked_for() {
 #[test]
 fn all_conversations_and_what_is_remembered_are_scrubbed_together() {
     let (world, _) = world();
-    world.archive().remember("note", Some(&format!("token {TOKEN}"))).unwrap();
+    world.archive().state().remember("note", Some(&format!("token {TOKEN}"))).unwrap();
     world.conversation("Harmless");
 
     let outcome = world.rejoin(["scrub", "--all", "--yes"]).run();
@@ -94,12 +94,12 @@ fn all_conversations_and_what_is_remembered_are_scrubbed_together() {
 /// A text of its own that is too large for a message.
 fn attach(world: &World, short: &str) {
     let archive = world.archive();
-    let id = archive.resolve_conversation(short).unwrap();
+    let id = archive.names().conversation(short).unwrap();
     let text = format!("{TOKEN}\n{}", "word ".repeat(60_000));
-    let kept = archive.attach(id, AttachmentKind::Document, &mut text.as_bytes()).unwrap();
+    let kept = archive.attachments().add(id, AttachmentKind::Document, &mut text.as_bytes()).unwrap();
     let media = Block::Media(kept.to_media("text/plain"));
     archive.resume(id).unwrap().append(Message::new(Role::User, vec![media])).unwrap();
-    archive.maintain(Task::Checkpoint, Duration::MAX).unwrap();
+    archive.maintenance().run(Task::Checkpoint, Duration::MAX).unwrap();
 }
 
 #[test]
@@ -118,7 +118,7 @@ fn what_another_program_keeps_in_the_files_is_told() {
     let (world, short) = world();
     attach(&world, &short);
     let reader = world.archive();
-    let id = reader.resolve_conversation(&short).unwrap();
+    let id = reader.names().conversation(&short).unwrap();
     let first = Selection::All { order: Order::OldestFirst, offset: 0, limit: 1 };
     let mut outcome = None;
 
@@ -126,7 +126,7 @@ fn what_another_program_keeps_in_the_files_is_told() {
         outcome = Some(world.rejoin(["scrub", &short, "--yes"]).run());
         Ok(())
     };
-    reader.store().read(id, first, scrub).unwrap();
+    reader.reader().visit(id, first, scrub).unwrap();
 
     let outcome = outcome.unwrap();
     let warning = "another program reads the store, so its files still hold what was taken out";

@@ -202,11 +202,12 @@ fn a_disk_that_the_store_filled_takes_more_after_a_purge() {
         assert!(again * 3 > count, "{kind:?} {again} of {count}");
         let archive = Archive::open(&url).unwrap();
         let faults: Vec<String> = archive
+            .maintenance()
             .survey()
             .unwrap()
             .conversations
             .iter()
-            .flat_map(|id| archive.verify(*id).unwrap().faults)
+            .flat_map(|id| archive.maintenance().verify(*id).unwrap().faults)
             .collect();
         assert_eq!(faults, Vec::<String>::new(), "{kind:?}");
     }

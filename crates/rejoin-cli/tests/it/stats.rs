@@ -23,7 +23,7 @@ fn a_person_sees_totals_models_and_days() {
     let world = World::new();
     world.talk("Lisbon", &["Where to eat?", "And to sleep?"]);
     world.sql("UPDATE conversation SET bytes = 1");
-    let stats = world.archive().stats(None, &mut |_| ()).unwrap();
+    let stats = world.archive().reader().stats(None, &mut |_| ()).unwrap();
     let (day, bytes) = (stats.by_day.keys().next().unwrap(), stats.all.bytes);
 
     let outcome = world.rejoin(["stats"]).run();
@@ -46,7 +46,7 @@ fn a_program_gets_the_same_numbers() {
     let world = World::new();
     world.talk("Lisbon", &["Where to eat?"]);
     world.talk("Porto", &["Where to sleep?"]);
-    let stats = world.archive().stats(None, &mut |_| ()).unwrap();
+    let stats = world.archive().reader().stats(None, &mut |_| ()).unwrap();
     let (day, bytes) = (stats.by_day.keys().next().unwrap(), stats.all.bytes);
 
     let outcome = world.rejoin(["stats", "--all-projects", "--json"]).run();

@@ -129,7 +129,7 @@ impl World {
     /// Starts a conversation with a title and returns its id; the store's first note is out of the way afterwards.
     pub(crate) fn started(&self, title: &str) -> String {
         let short = self.rejoin(["new", "--title", title]).run().stdout;
-        self.archive().resolve(&short).unwrap().conversation().to_string()
+        self.archive().names().resolve(&short).unwrap().conversation().to_string()
     }
 
     /// Appends lines of JSON to a conversation and returns the id of every message.

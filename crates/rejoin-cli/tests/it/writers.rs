@@ -50,13 +50,13 @@ fn by_receipts(ended: &[Ended], root: MessageId) -> HashMap<MessageId, Leaf> {
 
 /// What the store holds, but for the first message.
 fn by_store(archive: &Archive, id: ConversationId) -> HashMap<MessageId, Leaf> {
-    let all = archive.all_messages(id, Order::OldestFirst, 1, u64::MAX).unwrap();
+    let all = archive.reader().all_messages(id, Order::OldestFirst, 1, u64::MAX).unwrap();
     all.iter().map(|seen| (seen.id, (seen.parent, seen.message.text()))).collect()
 }
 
 /// The sequence of every message, to see that each number was given once.
 fn sequences(archive: &Archive, id: ConversationId) -> Vec<u32> {
-    let all = archive.all_messages(id, Order::OldestFirst, 0, u64::MAX).unwrap();
+    let all = archive.reader().all_messages(id, Order::OldestFirst, 0, u64::MAX).unwrap();
     all.iter().map(|seen| seen.seq).collect()
 }
 
@@ -107,7 +107,13 @@ fn sixteen_write_to(world: &World) {
     assert_eq!(failed, []);
     assert_eq!(by_store(&archive, id), by_receipts(&ended, root.parse().unwrap()));
     assert_eq!(sequences(&archive, id), (1..=count as u32 + 1).collect::<Vec<_>>());
-    assert_eq!((archive.verify(id).unwrap().faults.len(), archive.check().unwrap().faults.len()), (0, 0));
+    assert_eq!(
+        (
+            archive.maintenance().verify(id).unwrap().faults.len(),
+            archive.maintenance().check().unwrap().faults.len()
+        ),
+        (0, 0)
+    );
 }
 
 /// Runs the program for the first time in a new home, many times at once; what each was told, and what is stored.
@@ -121,8 +127,8 @@ fn start_at_once(world: &World) -> (Vec<Outcome>, BTreeSet<String>) {
     let archive = world.archive();
     let listed = archive.list(&List { limit: 100, ..List::default() }).unwrap().items;
     let stored = listed.iter().flat_map(|stored| {
-        assert!(archive.verify(stored.id).unwrap().is_sound());
-        archive.all_messages(stored.id, Order::OldestFirst, 0, u64::MAX).unwrap()
+        assert!(archive.maintenance().verify(stored.id).unwrap().is_sound());
+        archive.reader().all_messages(stored.id, Order::OldestFirst, 0, u64::MAX).unwrap()
     });
     (outcomes, stored.map(|seen| format!("{} {}", seen.id, seen.message.text())).collect())
 }

@@ -5,12 +5,12 @@
 
 use std::io;
 
-use crate::archive::Archive;
+use crate::archive::{Archive, ArchiveAttachments};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Attachment, AttachmentKind, ConversationId, Digest};
 use crate::ops::{Cleaning, Keeper, cards, erase_unused, read_attachment};
 
-impl Archive {
+impl ArchiveAttachments<'_> {
     /// Keeps what a reader gives as an attachment of a conversation. It is on disk when this returns.
     ///
     /// With redaction, what is text is kept without its secrets, so the digest and the length are of that: code, documents and
@@ -18,18 +18,18 @@ impl Archive {
     ///
     /// The same bytes are kept once. A message whose block refers to it ([`Attachment::to_media`]) makes it stay; one that
     /// no message refers to for an hour goes when messages are deleted.
-    pub fn attach(
+    pub fn add(
         &self,
         id: ConversationId,
         kind: AttachmentKind,
         bytes: &mut dyn io::Read,
     ) -> Result<Attachment> {
-        let stored = self.conversation(id)?;
-        let room = self.limits.room_for_attachments(stored.bytes + self.attached_bytes(id)?);
+        let stored = self.archive.conversation(id)?;
+        let room = self.archive.limits.room_for_attachments(stored.bytes + self.bytes(id)?);
         let mut stand_in = [0; 32];
-        self.nature.fill(&mut stand_in);
-        let (keeper, stand_in) = (self.keeper(id), Digest::from_bytes(stand_in));
-        let kept = match self.redactor().filter(|_| may_be_text(kind)) {
+        self.archive.nature.fill(&mut stand_in);
+        let (keeper, stand_in) = (self.archive.keeper(id), Digest::from_bytes(stand_in));
+        let kept = match self.archive.redactor().filter(|_| may_be_text(kind)) {
             Some(redactor) => keeper.keep_stream(kind, &mut Cleaning::new(redactor, bytes), room, stand_in),
             None => keeper.keep_stream(kind, bytes, room, stand_in),
         };
@@ -40,13 +40,8 @@ impl Archive {
     ///
     /// One that lacks a piece, or is not what its digest says, is [`Corrupt`](ErrorKind::Corrupt); what was written until
     /// then has to be thrown away.
-    pub fn read_attachment(
-        &self,
-        id: ConversationId,
-        digest: Digest,
-        into: &mut dyn io::Write,
-    ) -> Result<u64> {
-        let read = read_attachment(self.store(), id, digest, &mut |piece| {
+    pub fn read(&self, id: ConversationId, digest: Digest, into: &mut dyn io::Write) -> Result<u64> {
+        let read = read_attachment(self.archive.store(), id, digest, &mut |piece| {
             into.write_all(piece)
                 .map_err(|cause| Error::new(ErrorKind::Unavailable, "write an attachment").because(cause))
         });
@@ -54,22 +49,24 @@ impl Archive {
     }
 
     /// The attachments of a conversation, by digest.
-    pub fn attachments(&self, id: ConversationId) -> Result<Vec<Attachment>> {
-        Ok(cards(self.store(), id)?.into_iter().map(|(attachment, _)| attachment).collect())
+    pub fn list(&self, id: ConversationId) -> Result<Vec<Attachment>> {
+        Ok(cards(self.archive.store(), id)?.into_iter().map(|(attachment, _)| attachment).collect())
     }
 
     /// Erases attachments that no message of a conversation refers to, and tells which. Deleting messages does this.
     ///
     /// One whose message may be on its way stays: for an hour after it was attached.
-    pub fn erase_unused_attachments(&self, id: ConversationId) -> Result<Vec<Attachment>> {
-        erase_unused(self.store(), id, &[], self.now())
+    pub fn erase_unused(&self, id: ConversationId) -> Result<Vec<Attachment>> {
+        erase_unused(self.archive.store(), id, &[], self.archive.now())
     }
 
     /// The bytes of all attachments of a conversation.
-    pub fn attached_bytes(&self, id: ConversationId) -> Result<u64> {
-        Ok(self.attachments(id)?.iter().map(|attachment| attachment.byte_length).sum())
+    pub fn bytes(&self, id: ConversationId) -> Result<u64> {
+        Ok(self.list(id)?.iter().map(|attachment| attachment.byte_length).sum())
     }
+}
 
+impl Archive {
     pub(super) fn keeper(&self, owner: ConversationId) -> Keeper<'_> {
         let chunk_bytes = self.limits.attachment_chunk_bytes;
         Keeper { store: self.store(), owner, chunk_bytes, now: self.now() }

@@ -7,7 +7,7 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::archive::Archive;
+use crate::archive::{Archive, ArchiveAudit};
 use crate::error::{ErrorKind, Result};
 use crate::model::{ConversationId, Fields, Json, Redacted, Time};
 use crate::store::{Named, Put, Safety, Space};
@@ -242,18 +242,19 @@ struct Written<'a> {
     entry: &'a AuditEntry,
 }
 
-impl Archive {
+impl ArchiveAudit<'_> {
     /// Writes an entry to the audit log, with the time now. It is on disk when this returns.
-    pub fn note_audit(&self, entry: AuditEntry) -> Result<()> {
-        self.store()
-            .put(&[self.audit_blob(entry).put()], Safety::Synced)
+    pub fn note(&self, entry: AuditEntry) -> Result<()> {
+        self.archive
+            .store()
+            .put(&[self.archive.audit_blob(entry).put()], Safety::Synced)
             .map_err(|error| error.during("write an entry of the audit log"))
     }
 
     /// What was done, newest first. An entry that cannot be read is passed over.
-    pub fn audit(&self, query: &AuditQuery) -> Result<Vec<AuditEntry>> {
+    pub fn query(&self, query: &AuditQuery) -> Result<Vec<AuditEntry>> {
         let mut entries = Vec::new();
-        let read = self.store().get(Space::Audit, None, Named::ALL, &mut |_, bytes| {
+        let read = self.archive.store().get(Space::Audit, None, Named::ALL, &mut |_, bytes| {
             match serde_json::from_slice::<AuditEntry>(bytes) {
                 Ok(entry) => entries.push(entry),
                 Err(cause) => tracing::warn!(%cause, "an audit entry cannot be read"),
@@ -276,10 +277,12 @@ impl Archive {
         entries.truncate(query.limit.unwrap_or(usize::MAX));
         Ok(entries)
     }
+}
 
+impl Archive {
     /// Writes an entry for what is done already; a log that cannot be written does not undo it.
     pub(super) fn note_done(&self, entry: AuditEntry) {
-        if let Err(error) = self.note_audit(entry) {
+        if let Err(error) = self.audit().note(entry) {
             tracing::warn!(kind = error.kind().as_str(), "an audit entry was not written");
         }
     }

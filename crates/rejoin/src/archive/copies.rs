@@ -277,7 +277,7 @@ mod tests {
         say(&open, "after");
 
         let restored = url.restore(&copy, BRIEFLY, &mut |_, _, _| ()).unwrap();
-        let seen = open.count(&Default::default()).unwrap();
+        let seen = open.reader().count(&Default::default()).unwrap();
         say(&open, "later");
 
         assert_eq!((seen, titles(&url)), (1, vec!["later".to_owned(), "before".to_owned()]));
@@ -305,7 +305,7 @@ mod tests {
             (writing.join().unwrap(), outcome.unwrap().kept.unwrap())
         });
 
-        let stored = |url: &StoreUrl| archive(url).survey().unwrap().conversations;
+        let stored = |url: &StoreUrl| archive(url).maintenance().survey().unwrap().conversations;
         let found: BTreeSet<ConversationId> =
             stored(&url).into_iter().chain(stored(&StoreUrl::Sqlite(kept))).collect();
         assert_eq!(acknowledged.difference(&found).count(), 0);

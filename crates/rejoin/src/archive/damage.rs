@@ -5,7 +5,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::archive::Archive;
+use crate::archive::{Archive, ArchiveReader};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{ConversationId, Head, MessageId};
 use crate::store::{Selection, Visit};
@@ -17,30 +17,13 @@ pub(super) struct Damage(Mutex<Vec<String>>);
 impl Archive {
     /// The same archive, whose reads of messages pass over records of a vault that do not open and lines that cannot be used.
     ///
-    /// Whoever shows what was read asks [`Archive::passed_over`], and says what is missing. Without this such a read is an
+    /// Whoever shows what was read asks [`ArchiveReader::passed_over`], and says what is missing. Without
+    /// this such a read is an
     /// error.
     #[must_use]
     pub fn passing_over_damage(mut self) -> Self {
         self.damage = Some(Arc::default());
         self
-    }
-
-    /// The records that were passed over since this was last asked, in words.
-    pub fn passed_over(&self) -> Vec<String> {
-        let Some(Damage(told)) = self.damage.as_deref() else { return Vec::new() };
-        std::mem::take(&mut told.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    /// Visits messages as the store keeps them. Where reads pass over what is damaged, so does this.
-    pub fn visit(&self, id: ConversationId, what: Selection<'_>, visit: &mut Visit<'_>) -> Result<()> {
-        let mut refused = None;
-        let read = self
-            .store()
-            .read(id, what, &mut |seen| visit(seen).inspect_err(|error| refused = Some(error.to_string())));
-        // Where the visitor ended the read, what comes after was not seen. A store may know better what is wrong with a
-        // message that the visitor refused, and then it went on.
-        let is_cut = read.as_ref().err().is_some_and(|error| refused == Some(error.to_string()));
-        if is_cut { read } else { self.or_passed_over(read) }
     }
 
     /// The head that a talk goes on from, where reads pass over what is damaged: one of which nobody knows what it is called
@@ -88,6 +71,27 @@ impl Archive {
         if let Some(damage) = self.damage.as_deref() {
             damage.add(left_out.iter().cloned());
         }
+    }
+}
+
+impl ArchiveReader<'_> {
+    /// The records that were passed over since this was last asked, in words.
+    pub fn passed_over(&self) -> Vec<String> {
+        let Some(Damage(told)) = self.archive.damage.as_deref() else { return Vec::new() };
+        std::mem::take(&mut told.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Visits messages as the store keeps them. Where reads pass over what is damaged, so does this.
+    pub fn visit(&self, id: ConversationId, what: Selection<'_>, visit: &mut Visit<'_>) -> Result<()> {
+        let mut refused = None;
+        let read = self
+            .archive
+            .store()
+            .read(id, what, &mut |seen| visit(seen).inspect_err(|error| refused = Some(error.to_string())));
+        // Where the visitor ended the read, what comes after was not seen. A store may know better what is wrong with a
+        // message that the visitor refused, and then it went on.
+        let is_cut = read.as_ref().err().is_some_and(|error| refused == Some(error.to_string()));
+        if is_cut { read } else { self.archive.or_passed_over(read) }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Deleting: messages together or not at all, conversations one by one with an outcome each.
 
-use crate::archive::{Archive, AuditAction, AuditEntry};
+use crate::archive::{ArchiveRemoval, AuditAction, AuditEntry};
 use crate::error::{Error, Result};
 use crate::model::{ConversationId, MessageId};
 use crate::store::{Children, Outcome, Target};
@@ -30,7 +30,19 @@ pub struct DeletedMessages {
     pub bytes: u64,
 }
 
-impl Archive {
+impl ArchiveRemoval<'_> {
+    /// Deletes a conversation in which nothing was said, and tells whether it was one.
+    ///
+    /// Nobody loses anything, so the audit log does not tell of it.
+    pub fn delete_empty(&self, id: ConversationId) -> Result<bool> {
+        if self.archive.conversation(id)?.messages > 0 {
+            return Ok(false);
+        }
+        let (target, now) = (Target::Conversation(id), self.archive.now());
+        self.archive.store().remove(&[target], "nothing was said", now)?;
+        Ok(true)
+    }
+
     /// Deletes messages of one conversation, all or none. A message that is not there counts as deleted.
     ///
     /// With [`Children::Refuse`] a message that has children is an error, and nothing is deleted.
@@ -42,17 +54,17 @@ impl Archive {
         reason: &str,
     ) -> Result<DeletedMessages> {
         let target = Target::Messages { conversation: id, ids: messages, children };
-        match self.store().remove(&[target], reason, self.now())?.pop() {
+        match self.archive.store().remove(&[target], reason, self.archive.now())?.pop() {
             Some(Outcome::Removed { messages, bytes }) => {
-                self.forget_sources(id)?;
-                let erased = self.erase_unused_attachments(id)?;
+                self.archive.forget_sources(id)?;
+                let erased = self.archive.attachments().erase_unused(id)?;
                 let bytes = bytes + erased.iter().map(|attachment| attachment.byte_length).sum::<u64>();
                 if messages > 0 {
                     let entry = AuditEntry::new(AuditAction::Deleted, reason);
                     let mut entry = entry.to(id).counting(messages, bytes);
                     // The conversation is still there.
                     entry.conversations = 0;
-                    self.note_done(entry);
+                    self.archive.note_done(entry);
                 }
                 Ok(DeletedMessages { messages, bytes })
             }
@@ -66,17 +78,18 @@ impl Archive {
     }
 
     /// Deletes conversations with everything in them. One that cannot be deleted does not stop the others.
-    pub fn delete_conversations(&self, ids: &[ConversationId], reason: &str) -> Deleted {
+    pub fn delete(&self, ids: &[ConversationId], reason: &str) -> Deleted {
         let mut deleted = Deleted::default();
         for id in ids {
             // What cannot be counted goes all the same.
-            let attached = self.attached_bytes(*id).unwrap_or(0);
-            let outcome = self.store().remove(&[Target::Conversation(*id)], reason, self.now());
+            let attached = self.archive.attachments().bytes(*id).unwrap_or(0);
+            let outcome =
+                self.archive.store().remove(&[Target::Conversation(*id)], reason, self.archive.now());
             match outcome.map(|mut outcomes| outcomes.pop()) {
                 Ok(Some(Outcome::Removed { messages, bytes })) => {
                     let bytes = bytes + attached;
                     let entry = AuditEntry::new(AuditAction::Deleted, reason);
-                    self.note_done(entry.to(*id).counting(messages, bytes));
+                    self.archive.note_done(entry.to(*id).counting(messages, bytes));
                     deleted.gone.push((*id, bytes));
                 }
                 Ok(_) => deleted.failed.push((*id, format!("there is no conversation `{id}`"))),

@@ -83,7 +83,7 @@ mod tests {
             let said = vec![Message::new(Role::User, vec![picture.clone()])];
             archive.begin(id, &Conversation::default(), Time::from_micros(1), said).unwrap();
             let path = archive.path(id, None).unwrap();
-            (path[0].message.blocks == [picture.clone()], archive.verify(id).unwrap().faults)
+            (path[0].message.blocks == [picture.clone()], archive.maintenance().verify(id).unwrap().faults)
         });
 
         assert_eq!(read, [(true, vec![]), (true, vec![])]);

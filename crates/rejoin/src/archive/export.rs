@@ -2,32 +2,63 @@
 
 use std::collections::HashMap;
 
-use crate::archive::{Archive, Leaving, Parent, Subagents};
+use crate::archive::{Archive, ArchiveExports, Leaving, Parent, Subagents};
 use crate::error::{Error, Result};
 use crate::formats::{Format, Tree};
 use crate::model::{ConversationId, MessageId, StoredConversation};
 use crate::ops::{Extent, Naming, Recipient, Repair, Said, add_to_tree, view, view_tree};
 use crate::store::Order;
 
-impl Archive {
+impl ArchiveExports<'_> {
     /// A conversation as a tree that another program's format can write. Every branch brings the runs of its sub-agents
     /// along.
     ///
     /// A conversation that must not leave the store is refused.
     pub fn tree(&self, id: ConversationId, extent: Extent) -> Result<Tree> {
-        self.tree_named(id, extent, Naming::Source)
+        self.archive.tree_named(id, extent, Naming::Source)
     }
 
     /// The same, exactly as it is kept and with the ids it has here: for people, and for files of Rejoin.
     pub fn tree_as_kept(&self, id: ConversationId, extent: Extent) -> Result<Tree> {
-        self.tree_named(id, extent, Naming::Own)
+        self.archive.tree_named(id, extent, Naming::Own)
     }
 
     /// The tree that a format takes.
     pub fn tree_for(&self, format: &Format, id: ConversationId, extent: Extent) -> Result<Tree> {
-        self.tree_named(id, extent, if format.is_own() { Naming::Own } else { Naming::Source })
+        self.archive.tree_named(id, extent, if format.is_own() { Naming::Own } else { Naming::Source })
     }
 
+    /// What a recipient would be sent if it went on from a message, or from the head: a conversation of its own with a
+    /// new id, and what was changed to make it valid.
+    ///
+    /// A conversation that must not leave the store is refused, and so is one in which nothing was said.
+    pub fn view_tree(
+        &self,
+        id: ConversationId,
+        target: Option<MessageId>,
+        recipient: &Recipient,
+    ) -> Result<(Tree, Vec<Repair>)> {
+        let stored = self.archive.exportable(id)?;
+        let path = self.archive.path(id, target)?;
+        let mut view = view(&Said::all(&path), &stored.conversation.ignored_summaries, recipient);
+        if view.messages.is_empty() {
+            return Err(Error::invalid(format!("conversation `{id}` has nothing to hand over")));
+        }
+        let repairs = std::mem::take(&mut view.repairs);
+        let mut random = [0; 10];
+        self.archive.nature.fill(&mut random);
+        let now = self.archive.now();
+        Ok((view_tree(ConversationId::new(now, random), stored.conversation, view, now), repairs))
+    }
+
+    /// True when a conversation may leave the store: it is exportable, or this archive [exports
+    /// all](Archive::exporting_all).
+    pub fn may_leave(&self, stored: &StoredConversation) -> bool {
+        stored.conversation.privacy.exportable || self.archive.leaving == Leaving::All
+    }
+}
+
+impl Archive {
     fn tree_named(&self, id: ConversationId, extent: Extent, naming: Naming) -> Result<Tree> {
         let mut stored = self.exportable(id)?;
         let mut tree = Tree::default();
@@ -40,7 +71,7 @@ impl Archive {
                 }
                 path
             }
-            Extent::Tree => self.all_messages(id, Order::OldestFirst, 0, u64::MAX)?,
+            Extent::Tree => self.reader().all_messages(id, Order::OldestFirst, 0, u64::MAX)?,
         };
         self.say_where(&mut stored)?;
         add_to_tree(&mut tree, naming, &stored, &messages, None, &mut named);
@@ -61,18 +92,20 @@ impl Archive {
         let mut started_by = vec![id];
         let mut met = vec![id];
         while let Some(parent) = started_by.pop() {
-            for mut run in self.subagents(&Subagents { parent: Some(parent), ..Subagents::default() })? {
+            for mut run in
+                self.subagents().list(&Subagents { parent: Some(parent), ..Subagents::default() })?
+            {
                 let (Some(Parent { conversation, message }), Some(which)) = (run.parent(), run.subagent())
                 else {
                     continue;
                 };
-                if met.contains(&run.id) || !self.may_leave(&run) {
+                if met.contains(&run.id) || !self.exports().may_leave(&run) {
                     continue;
                 }
                 met.push(run.id);
                 started_by.push(run.id);
                 let started = (conversation, message, which.name().to_owned(), which.run_id().to_owned());
-                let messages = self.all_messages(run.id, Order::OldestFirst, 0, u64::MAX)?;
+                let messages = self.reader().all_messages(run.id, Order::OldestFirst, 0, u64::MAX)?;
                 self.say_where(&mut run)?;
                 add_to_tree(tree, naming, &run, &messages, Some(started), named);
             }
@@ -83,47 +116,19 @@ impl Archive {
     /// Other programs, and this one elsewhere, know a project by its directory.
     fn say_where(&self, stored: &mut StoredConversation) -> Result<()> {
         if let Some(key) = &mut stored.conversation.project
-            && let Some(project) = self.project(key)?
+            && let Some(project) = self.projects().get(key)?
         {
             *key = project.path;
         }
         Ok(())
     }
 
-    /// What a recipient would be sent if it went on from a message, or from the head: a conversation of its own with a
-    /// new id, and what was changed to make it valid.
-    ///
-    /// A conversation that must not leave the store is refused, and so is one in which nothing was said.
-    pub fn view_tree(
-        &self,
-        id: ConversationId,
-        target: Option<MessageId>,
-        recipient: &Recipient,
-    ) -> Result<(Tree, Vec<Repair>)> {
-        let stored = self.exportable(id)?;
-        let path = self.path(id, target)?;
-        let mut view = view(&Said::all(&path), &stored.conversation.ignored_summaries, recipient);
-        if view.messages.is_empty() {
-            return Err(Error::invalid(format!("conversation `{id}` has nothing to hand over")));
-        }
-        let repairs = std::mem::take(&mut view.repairs);
-        let mut random = [0; 10];
-        self.nature.fill(&mut random);
-        let now = self.now();
-        Ok((view_tree(ConversationId::new(now, random), stored.conversation, view, now), repairs))
-    }
-
     /// A conversation that may leave the store.
     fn exportable(&self, id: ConversationId) -> Result<StoredConversation> {
         let stored = self.conversation(id)?;
-        if !self.may_leave(&stored) {
+        if !self.exports().may_leave(&stored) {
             return Err(Error::invalid(format!("conversation `{id}` is marked as not exportable")));
         }
         Ok(stored)
-    }
-
-    /// True when a conversation may leave the store: it is exportable, or this archive [exports all](Archive::exporting_all).
-    pub fn may_leave(&self, stored: &StoredConversation) -> bool {
-        stored.conversation.privacy.exportable || self.leaving == Leaving::All
     }
 }

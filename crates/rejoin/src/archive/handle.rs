@@ -248,7 +248,7 @@ impl Handle {
     /// Keeps what was taken out of the messages, and returns what has to be stored along with them.
     fn keep_attachments(&self, prepared: &Prepared) -> Result<Vec<Settled>> {
         if !prepared.turn.detached.is_empty() {
-            let there = self.archive.attachments(self.id)?;
+            let there = self.archive.attachments().list(self.id)?;
             let known: HashMap<Digest, u64> =
                 there.iter().map(|attachment| (attachment.digest, attachment.byte_length)).collect();
             let all: HashMap<Digest, u64> =

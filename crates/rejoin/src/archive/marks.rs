@@ -1,27 +1,27 @@
 //! Marks on messages that can change: labels, pins, and summaries that are passed over.
 
-use crate::archive::Archive;
+use crate::archive::{Archive, ArchiveMarks};
 use crate::error::{Error, Result};
 use crate::model::{ConversationId, MessageId};
 use crate::ops::{Compaction, check_title};
 use crate::store::{Change, Note};
 
-impl Archive {
+impl ArchiveMarks<'_> {
     /// Labels a message, or takes its label away.
     pub fn label(&self, id: ConversationId, message: MessageId, label: Option<&str>) -> Result<()> {
         label.map_or(Ok(()), check_title)?;
-        let label = label.map(|label| self.redacted_text(label));
-        self.noting(id, message, |marks| marks.label = label.as_deref().map(str::to_owned))
+        let label = label.map(|label| self.archive.redacted_text(label));
+        self.archive.noting(id, message, |marks| marks.label = label.as_deref().map(str::to_owned))
     }
 
     /// Pins a message: every view shows it, however often the conversation is compacted.
     pub fn pin(&self, id: ConversationId, message: MessageId) -> Result<()> {
-        self.noting(id, message, |marks| marks.is_pinned = true)
+        self.archive.noting(id, message, |marks| marks.is_pinned = true)
     }
 
     /// Takes the pin away.
     pub fn unpin(&self, id: ConversationId, message: MessageId) -> Result<()> {
-        self.noting(id, message, |marks| marks.is_pinned = false)
+        self.archive.noting(id, message, |marks| marks.is_pinned = false)
     }
 
     /// Undoes a compaction: views pass over its summary, which is this message, and show what it stood for. Later
@@ -29,18 +29,20 @@ impl Archive {
     ///
     /// A message that is no summary is an error.
     pub fn uncompact(&self, id: ConversationId, summary: MessageId) -> Result<()> {
-        let stored = self.messages(id, &[summary])?;
+        let stored = self.archive.messages(id, &[summary])?;
         if !stored.iter().any(|stored| Compaction::from_message(&stored.message).is_some()) {
             return Err(Error::invalid(format!("message `{summary}` is no summary")));
         }
-        self.update(id, |conversation| {
+        self.archive.update(id, |conversation| {
             if !conversation.ignored_summaries.contains(&summary) {
                 conversation.ignored_summaries.push(summary);
             }
         })?;
         Ok(())
     }
+}
 
+impl Archive {
     /// Changes what is noted about a message.
     fn noting(&self, id: ConversationId, message: MessageId, change: impl Fn(&mut Marks)) -> Result<()> {
         self.amending(id, |store, stored| {

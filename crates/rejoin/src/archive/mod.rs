@@ -8,6 +8,7 @@
 
 mod attachment;
 mod audit;
+mod change;
 #[cfg(feature = "vault")]
 mod convert;
 mod copies;
@@ -26,6 +27,7 @@ mod imports;
 mod marks;
 mod name;
 mod order;
+mod parts;
 mod path_reader;
 #[cfg_attr(not(feature = "vault"), path = "unpinned.rs")]
 mod pinned;
@@ -61,6 +63,11 @@ use handle::Unstored;
 #[cfg(feature = "formats")]
 pub use imports::{DeletedHere, Imports};
 pub use name::Named;
+pub use parts::{
+    ArchiveAttachments, ArchiveAudit, ArchiveExports, ArchiveImports, ArchiveMaintenance, ArchiveMarks,
+    ArchiveNames, ArchiveOpenTurns, ArchiveProjects, ArchiveReader, ArchiveRedaction, ArchiveRemoval,
+    ArchiveRetention, ArchiveState, ArchiveStatus, ArchiveSubagents, ArchiveVault,
+};
 pub use path_reader::PathReader;
 pub use project::Project;
 pub use prompt_history::PROMPT_HISTORY_LINES;
@@ -78,13 +85,13 @@ use crate::archive::redact::Redacting;
 use crate::clock::{Nature, SystemNature};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{
-    Branch, Conversation, ConversationId, Head, Message, MessageId, SHORT_LENGTH, StoredConversation,
-    StoredMessage, Time,
+    Conversation, ConversationId, Head, Message, MessageId, SHORT_LENGTH, StoredConversation, StoredMessage,
+    Time,
 };
 pub use crate::ops::Limits;
-use crate::ops::{KeepKey, Survey, Verdict, absent, check_title, fill, survey, verify_conversation};
+use crate::ops::{KeepKey, Survey, Verdict, absent, fill, survey, verify_conversation};
 use crate::store::{
-    Change, Facets, ListQuery, Opening, Order, Progress, Row, Seen, Selection, Stale, Store, Task, Tip, Turn,
+    Facets, ListQuery, Opening, Order, Progress, Row, Seen, Selection, Stale, Store, Task, Tip, Turn,
 };
 use crate::vault::Vault;
 
@@ -192,7 +199,7 @@ impl Archive {
     }
 
     /// The store underneath.
-    pub fn store(&self) -> &dyn Store {
+    pub(crate) fn store(&self) -> &dyn Store {
         self.store.as_ref()
     }
 
@@ -311,29 +318,6 @@ impl Archive {
         self.collect(id, Selection::Ids(ids))
     }
 
-    /// All messages of a conversation, on every branch, in order of arrival or newest first.
-    pub fn all_messages(
-        &self,
-        id: ConversationId,
-        order: Order,
-        offset: u64,
-        limit: u64,
-    ) -> Result<Vec<StoredMessage>> {
-        self.collect(id, Selection::All { order, offset, limit })
-    }
-
-    /// Visits every message of a conversation as it is stored, oldest first: what is an attachment stays a reference.
-    ///
-    /// One is in memory at a time, however long the conversation is.
-    pub fn each_message(
-        &self,
-        id: ConversationId,
-        visit: &mut dyn FnMut(StoredMessage) -> Result<()>,
-    ) -> Result<()> {
-        let all = Selection::All { order: Order::OldestFirst, offset: 0, limit: u64::MAX };
-        self.store.read(id, all, &mut |seen| visit(decode_message(&seen)?))
-    }
-
     /// The messages from the root to the head as they are stored: what is an attachment stays a reference.
     pub(crate) fn bare_path(&self, id: ConversationId) -> Result<Vec<StoredMessage>> {
         self.collect_bare(id, Selection::Path(None))
@@ -348,71 +332,11 @@ impl Archive {
 
     fn collect_bare(&self, id: ConversationId, what: Selection<'_>) -> Result<Vec<StoredMessage>> {
         let mut messages = Vec::new();
-        self.visit(id, what, &mut |seen| {
+        self.reader().visit(id, what, &mut |seen| {
             messages.push(decode_message(&seen)?);
             Ok(())
         })?;
         Ok(messages)
-    }
-
-    /// Changes a conversation's header; `change` may be called again when another writer was faster.
-    ///
-    /// A status can only become what [`Status::may_become`](crate::Status::may_become) allows; [`Archive::reopen`] is for the rest.
-    pub fn update(
-        &self,
-        id: ConversationId,
-        change: impl Fn(&mut Conversation),
-    ) -> Result<StoredConversation> {
-        self.amending(id, |store, stored| {
-            let mut header = stored.conversation.clone();
-            change(&mut header);
-            status::check_change(id, stored.conversation.status, header.status)?;
-            let (facets, bytes) = self.encode(&header)?;
-            store
-                .amend(
-                    id,
-                    Some(stored.version),
-                    &Change::Header { facets: &facets, header: &bytes },
-                    self.now(),
-                )
-                .map(drop)
-        })?;
-        self.conversation(id)
-    }
-
-    /// Gives a conversation a title.
-    pub fn rename(&self, id: ConversationId, title: &str) -> Result<StoredConversation> {
-        check_title(title)?;
-        self.update(id, |conversation| conversation.title = Some(title.to_owned()))
-    }
-
-    /// Moves a conversation's head to one of its messages; nothing is removed.
-    pub fn rewind(&self, id: ConversationId, to: MessageId) -> Result<()> {
-        self.store.amend(id, None, &Change::Head(Some(to)), self.now()).map(drop)
-    }
-
-    /// Starts a named branch at a message. Nothing is copied.
-    pub fn fork(&self, id: ConversationId, at: MessageId, title: &str) -> Result<Branch> {
-        check_title(title)?;
-        let title = self.redacted_text(title).into_owned();
-        let branch = Branch { id: self.fresh_id_of(BRANCH_LENGTH), title, head: at };
-        self.store.amend(id, None, &Change::Branch(&branch), self.now())?;
-        Ok(branch)
-    }
-
-    /// Reads, changes and tries again a bounded number of times when another writer was faster.
-    fn amending(
-        &self,
-        id: ConversationId,
-        mut change: impl FnMut(&dyn Store, &StoredConversation) -> Result<()>,
-    ) -> Result<()> {
-        for _ in 0..ATTEMPTS {
-            match change(self.store.as_ref(), &self.conversation(id)?) {
-                Err(error) if error.kind() == ErrorKind::Conflict => {}
-                other => return other,
-            }
-        }
-        Err(Error::conflict(format!("conversation `{id}` keeps changing; try again")))
     }
 
     /// A header as it is stored.
@@ -437,27 +361,54 @@ impl Archive {
         self.nature.fill(&mut random);
         MessageId::with_length(length, random)
     }
+}
 
+impl ArchiveReader<'_> {
+    /// All messages of a conversation, on every branch, in order of arrival or newest first.
+    pub fn all_messages(
+        &self,
+        id: ConversationId,
+        order: Order,
+        offset: u64,
+        limit: u64,
+    ) -> Result<Vec<StoredMessage>> {
+        self.archive.collect(id, Selection::All { order, offset, limit })
+    }
+
+    /// Visits every message of a conversation as it is stored, oldest first: what is an attachment stays a reference.
+    ///
+    /// One is in memory at a time, however long the conversation is.
+    pub fn each_message(
+        &self,
+        id: ConversationId,
+        visit: &mut dyn FnMut(StoredMessage) -> Result<()>,
+    ) -> Result<()> {
+        let all = Selection::All { order: Order::OldestFirst, offset: 0, limit: u64::MAX };
+        self.archive.store.read(id, all, &mut |seen| visit(decode_message(&seen)?))
+    }
+}
+
+impl ArchiveMaintenance<'_> {
     /// Does background work for about `budget`; returns how much is left.
-    pub fn maintain(&self, task: Task, budget: Duration) -> Result<u64> {
-        Ok(self.store.maintain(task, budget)?.left)
+    pub fn run(&self, task: Task, budget: Duration) -> Result<u64> {
+        Ok(self.archive.store.maintain(task, budget)?.left)
     }
 
     /// Looks for damage in the store's own structure, and for writes that did not end.
     pub fn check(&self) -> Result<Progress> {
-        self.store.maintain(Task::Check, Duration::MAX)
+        self.archive.store.maintain(Task::Check, Duration::MAX)
     }
 
     /// Checks the messages of a conversation against their digests, and its counts against its messages.
     ///
     /// A conversation that is there and cannot be read is a verdict, not an error.
     pub fn verify(&self, id: ConversationId) -> Result<Verdict> {
-        verify_conversation(self.store.as_ref(), id)
+        verify_conversation(self.archive.store.as_ref(), id)
     }
 
     /// Finds every conversation, also in a damaged store, as far as it can be read.
     pub fn survey(&self) -> Result<Survey> {
-        survey(self.store.as_ref())
+        survey(self.archive.store.as_ref())
     }
 }
 

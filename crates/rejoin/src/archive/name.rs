@@ -1,6 +1,6 @@
 //! What a person typed, told apart: a conversation or a message.
 
-use crate::archive::Archive;
+use crate::archive::{Archive, ArchiveNames};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{ConversationId, MessageId};
 use crate::store::Found;
@@ -37,7 +37,12 @@ const SHOWN: usize = 5;
 /// Of how many with the same name it is looked up where they began.
 const COMPARED: usize = 100;
 
-impl Archive {
+impl ArchiveNames<'_> {
+    /// The conversations and messages that a text may stand for, at most so many. [`Self::resolve`] decides for one.
+    pub fn find(&self, text: &str, limit: usize) -> Result<Vec<Found>> {
+        self.archive.store().find(text, limit)
+    }
+
     /// Finds what a name stands for: an id, a short id, a unique beginning of one, a slug, `conversation/message`, or
     /// a message id alone. Where several have the whole name, the one that began here is meant, if it is the only one.
     ///
@@ -46,23 +51,22 @@ impl Archive {
     pub fn resolve(&self, text: &str) -> Result<Named> {
         let text = text.trim();
         if let Some((conversation, message)) = text.split_once('/') {
-            let conversation =
-                self.resolve_conversation(conversation).map_err(|error| match error.kind() {
-                    ErrorKind::NotFound => Error::not_found(format!("nothing is called `{}`", shown(text))),
-                    _ => error,
-                })?;
-            return self.resolve_message_in(conversation, message);
+            let conversation = self.conversation(conversation).map_err(|error| match error.kind() {
+                ErrorKind::NotFound => Error::not_found(format!("nothing is called `{}`", shown(text))),
+                _ => error,
+            })?;
+            return self.archive.resolve_message_in(conversation, message);
         }
-        let found = self.candidates(text)?;
+        let found = self.archive.candidates(text)?;
         // A whole id, short id or slug wins over the beginnings of longer ones.
         let exact: Vec<&Found> = found.iter().filter(|found| is_exact(found, text)).collect();
         let of = |found: &Found| match found.message {
             Some(message) => Named::Message(found.conversation, message),
             None => Named::Conversation(found.conversation),
         };
-        let exact = self.preferred(exact)?;
+        let exact = self.archive.preferred(exact)?;
         match (exact.as_slice(), found.as_slice()) {
-            ([one], all) if self.hides_own(one, all)? => Err(ambiguous(text, all.iter())),
+            ([one], all) if self.archive.hides_own(one, all)? => Err(ambiguous(text, all.iter())),
             ([one], _) => Ok(of(one)),
             ([], [one]) => Ok(of(one)),
             ([], []) => Err(Error::not_found(format!("nothing is called `{}`", shown(text)))),
@@ -71,6 +75,28 @@ impl Archive {
         }
     }
 
+    /// Finds a conversation by name; a message's name is not one.
+    pub fn conversation(&self, text: &str) -> Result<ConversationId> {
+        match self.resolve(text)? {
+            Named::Conversation(id) => Ok(id),
+            Named::Message(_, message) => {
+                Err(Error::invalid(format!("`{message}` is a message; a conversation is needed here")))
+            }
+        }
+    }
+
+    /// Finds a message by name: its id or a unique beginning, alone or after `conversation/`.
+    pub fn message(&self, text: &str) -> Result<(ConversationId, MessageId)> {
+        match self.resolve(text)? {
+            Named::Message(conversation, message) => Ok((conversation, message)),
+            Named::Conversation(id) => {
+                Err(Error::invalid(format!("`{}` is a conversation; a message is needed here", id.short())))
+            }
+        }
+    }
+}
+
+impl Archive {
     /// True when the name of an imported conversation is the beginning of an id that began here.
     fn hides_own(&self, one: &Found, all: &[Found]) -> Result<bool> {
         if !(2..=COMPARED).contains(&all.len()) || !self.conversation(one.conversation)?.is_imported() {
@@ -96,26 +122,6 @@ impl Archive {
             }
         }
         Ok(if own.len() == 1 { own } else { found })
-    }
-
-    /// Finds a conversation by name; a message's name is not one.
-    pub fn resolve_conversation(&self, text: &str) -> Result<ConversationId> {
-        match self.resolve(text)? {
-            Named::Conversation(id) => Ok(id),
-            Named::Message(_, message) => {
-                Err(Error::invalid(format!("`{message}` is a message; a conversation is needed here")))
-            }
-        }
-    }
-
-    /// Finds a message by name: its id or a unique beginning, alone or after `conversation/`.
-    pub fn resolve_message(&self, text: &str) -> Result<(ConversationId, MessageId)> {
-        match self.resolve(text)? {
-            Named::Message(conversation, message) => Ok((conversation, message)),
-            Named::Conversation(id) => {
-                Err(Error::invalid(format!("`{}` is a conversation; a message is needed here", id.short())))
-            }
-        }
     }
 
     fn resolve_message_in(&self, conversation: ConversationId, text: &str) -> Result<Named> {

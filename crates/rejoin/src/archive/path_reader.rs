@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use crate::archive::{Archive, decode_message};
+use crate::archive::{Archive, ArchiveReader, decode_message};
 use crate::error::{Error, Result};
 use crate::model::{ConversationId, MessageId, StoredMessage};
 use crate::ops::fill;
@@ -23,11 +23,11 @@ pub struct PathReader {
     rest: Vec<(MessageId, usize)>,
 }
 
-impl Archive {
+impl ArchiveReader<'_> {
     /// Reads the messages from the root to `target`, or to the conversation's head, a few at a time.
     ///
     /// Where reads [pass over damage](Archive::passing_over_damage), what is missing is known when this returns.
-    pub fn read_path(&self, id: ConversationId, target: Option<MessageId>) -> Result<PathReader> {
+    pub fn path(&self, id: ConversationId, target: Option<MessageId>) -> Result<PathReader> {
         let (mut first, mut rest, mut held) = (Vec::new(), Vec::new(), 0);
         self.visit(id, Selection::Path(target), &mut |seen| {
             held += seen.body.len();
@@ -37,7 +37,7 @@ impl Archive {
             }
             Ok(())
         })?;
-        Ok(PathReader { archive: self.clone(), conversation: id, first, rest })
+        Ok(PathReader { archive: self.archive.clone(), conversation: id, first, rest })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::archive::{Archive, List};
+use crate::archive::{Archive, ArchiveProjects, List};
 use crate::error::{Error, Result};
 use crate::store::{Named, Put, Safety, Space};
 
@@ -18,33 +18,33 @@ pub struct Project {
     pub first_commit: Option<String>,
 }
 
-impl Archive {
+impl ArchiveProjects<'_> {
     /// Remembers a project; writes nothing when it is known as it is.
-    pub fn remember_project(&self, project: &Project) -> Result<()> {
+    pub fn remember(&self, project: &Project) -> Result<()> {
         let [key, path] = [&project.key, &project.path].map(|text| self.key_as_kept(text));
         let project = &Project { key, path, ..project.clone() };
-        if self.project(&project.key)?.as_ref() == Some(project) {
+        if self.get(&project.key)?.as_ref() == Some(project) {
             return Ok(());
         }
         let bytes = serde_json::to_vec(project).expect("a project is plain data");
-        self.put_project(&project.key, Some(&bytes))
+        self.archive.put_project(&project.key, Some(&bytes))
     }
 
     /// The key of a project as it is stored: without a secret that stands in its path.
     pub fn key_as_kept(&self, key: &str) -> String {
-        self.redacted_name(key).into_owned()
+        self.archive.redacted_name(key).into_owned()
     }
 
     /// A known project.
-    pub fn project(&self, key: &str) -> Result<Option<Project>> {
+    pub fn get(&self, key: &str) -> Result<Option<Project>> {
         let key = self.key_as_kept(key);
-        Ok(self.known_projects()?.into_iter().find(|project| project.key == key))
+        Ok(self.list()?.into_iter().find(|project| project.key == key))
     }
 
     /// Every project that was remembered, in order of key.
-    pub fn known_projects(&self) -> Result<Vec<Project>> {
+    pub fn list(&self) -> Result<Vec<Project>> {
         let mut projects = Vec::new();
-        self.store().get(Space::Project, None, Named::ALL, &mut |_, bytes| {
+        self.archive.store().get(Space::Project, None, Named::ALL, &mut |_, bytes| {
             let project = serde_json::from_slice(bytes);
             projects.push(project.map_err(|cause| Error::corrupt("read a known project").because(cause))?);
             Ok(())
@@ -53,26 +53,33 @@ impl Archive {
     }
 
     /// Gives every conversation of one project to another; returns how many. The first is forgotten.
-    pub fn move_project(&self, from: &str, to: &Project) -> Result<u64> {
-        self.remember_project(to)?;
+    pub fn move_to(&self, from: &str, to: &Project) -> Result<u64> {
+        self.remember(to)?;
         let list = List { project: Some(from.to_owned()), includes_expired: true, ..List::default() };
         let mut ids = Vec::new();
-        self.each_conversation(&list, &mut |stored| {
+        self.archive.reader().each_conversation(&list, &mut |stored| {
             ids.push(stored.id);
             Ok(())
         })?;
         for id in &ids {
-            self.update(*id, |conversation| conversation.project = Some(to.key.clone()))?;
+            self.archive.update(*id, |conversation| conversation.project = Some(to.key.clone()))?;
         }
         if from != to.key {
-            self.put_project(from, None)?;
+            self.archive.put_project(from, None)?;
         }
         Ok(ids.len() as u64)
     }
+}
 
+impl Archive {
     fn put_project(&self, key: &str, bytes: Option<&[u8]>) -> Result<()> {
         self.store().put(
-            &[Put { space: Space::Project, owner: None, name: self.key_as_kept(key).as_bytes(), bytes }],
+            &[Put {
+                space: Space::Project,
+                owner: None,
+                name: self.projects().key_as_kept(key).as_bytes(),
+                bytes,
+            }],
             Safety::Synced,
         )
     }

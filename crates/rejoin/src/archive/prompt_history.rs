@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::archive::Archive;
+use crate::archive::{Archive, ArchiveState};
 use crate::error::{ErrorKind, Result};
 use crate::model::ConversationId;
 use crate::store::{Named, Space};
@@ -17,10 +17,10 @@ pub const PROMPT_HISTORY_LINES: usize = 500;
 /// A longer line is not worth typing again, and would make each save slow.
 const LONGEST: usize = 4096;
 
-impl Archive {
+impl ArchiveState<'_> {
     /// The lines that were typed in a project, oldest first; none where they cannot be read.
     pub fn prompt_history(&self, project: &str) -> Vec<String> {
-        self.lines_under(&name_of(project))
+        self.archive.lines_under(&name_of(project))
     }
 
     /// Keeps a line that was typed in a project: the newest [`PROMPT_HISTORY_LINES`] stay, each repeated line once.
@@ -32,24 +32,26 @@ impl Archive {
         }
         // Another prompt may have kept lines meanwhile, so they are read for each.
         let name = name_of(project);
-        let mut lines = self.lines_under(&name);
+        let mut lines = self.archive.lines_under(&name);
         if lines.last().is_some_and(|last| last == line) {
             return Ok(());
         }
         lines.push(line.to_owned());
         let surplus = lines.len().saturating_sub(PROMPT_HISTORY_LINES);
         lines.drain(..surplus);
-        self.keep_lines(&name, &lines)
+        self.archive.keep_lines(&name, &lines)
     }
+}
 
+impl Archive {
     fn lines_under(&self, name: &str) -> Vec<String> {
-        let kept = self.recall(name).ok().flatten();
+        let kept = self.state().recall(name).ok().flatten();
         kept.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
     }
 
     fn keep_lines(&self, name: &str, lines: &[String]) -> Result<()> {
         let text = serde_json::to_string(lines).expect("lines are plain data");
-        self.remember(name, Some(&text))
+        self.state().remember(name, Some(&text))
     }
 }
 
@@ -152,7 +154,7 @@ fn each_text(archive: &Archive, id: ConversationId, visit: &mut dyn FnMut(&str))
     if let Some(title) = archive.conversation(id).ok().and_then(|stored| stored.conversation.title) {
         visit(&title);
     }
-    let read = archive.each_message(id, &mut |stored| {
+    let read = archive.reader().each_message(id, &mut |stored| {
         visit(&stored.message.text());
         Ok(())
     });

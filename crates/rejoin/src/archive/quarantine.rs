@@ -4,7 +4,7 @@
 //! are over. A plain store has no quarantine: what is damaged there stays until somebody decides.
 
 use crate::archive::retention::DAY;
-use crate::archive::{Archive, AuditAction, AuditEntry, PurgeReason, PurgeReport};
+use crate::archive::{Archive, ArchiveVault, AuditAction, AuditEntry, PurgeReason, PurgeReport};
 use crate::error::Result;
 use crate::model::{Json, Time};
 use crate::store::Quarantined;
@@ -16,10 +16,10 @@ impl Quarantined {
     }
 }
 
-impl Archive {
+impl ArchiveVault<'_> {
     /// The records in quarantine, the oldest first. A copy that does not open itself is passed over.
     pub fn quarantined(&self) -> Result<Vec<Quarantined>> {
-        self.vault.as_ref().map_or(Ok(Vec::new()), |vault| vault.quarantined())
+        self.archive.vault.as_ref().map_or(Ok(Vec::new()), |vault| vault.quarantined())
     }
 
     /// Purges the records that are lost and have been in quarantine for so many days, and returns them. The audit log tells
@@ -28,22 +28,24 @@ impl Archive {
     /// While the clock may be wrong, nothing goes. A record that was put right meanwhile loses its copy only. A message that
     /// others follow leaves a stone, a header is written again; where that cannot be done, it stays with its copy.
     pub fn purge_quarantined(&self, days: u32) -> Result<Vec<Quarantined>> {
-        let now = self.now();
+        let now = self.archive.now();
         let mut due = self.quarantined()?;
         due.retain(|record| record.goes_at(days).is_some_and(|at| at <= now));
-        if due.is_empty() || self.doubts_clock_until()?.is_some() {
+        if due.is_empty() || self.archive.doubts_clock_until()?.is_some() {
             return Ok(Vec::new());
         }
         // All at once: messages of one conversation may have to go together.
-        self.vault.as_ref().map_or(Ok(()), |vault| vault.discard(&due))?;
+        self.archive.vault.as_ref().map_or(Ok(()), |vault| vault.discard(&due))?;
         let staying = self.quarantined()?;
         due.retain(|record| !staying.contains(record));
         if !due.is_empty() {
-            self.tell_purged(&due, now);
+            self.archive.tell_purged(&due, now);
         }
         Ok(due)
     }
+}
 
+impl Archive {
     fn tell_purged(&self, gone: &[Quarantined], began: Time) {
         let mut report = PurgeReport::begin(PurgeReason::CorruptionDetected, began);
         for record in gone {

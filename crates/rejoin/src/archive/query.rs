@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::archive::{Archive, decode};
+use crate::archive::{Archive, ArchiveReader, decode};
 use crate::error::Result;
 use crate::model::{
     ConversationId, Message, MessageId, Role, Status, StoredConversation, Time, WordQuery, each_word,
 };
-use crate::store::{Cursor, Hit, ListQuery, Order, SearchOrder, SearchQuery, Selection};
+use crate::store::{Capabilities, Cursor, Hit, ListQuery, Order, SearchOrder, SearchQuery, Selection};
 
 /// How many characters of a message a search shows around its first match.
 const SNIPPET: usize = 160;
@@ -157,7 +157,7 @@ pub struct Tally {
 impl Archive {
     /// Lists conversations, newest activity first. Those dated more than a day ahead of the clock come last.
     pub fn list(&self, list: &List) -> Result<Listed> {
-        let project = list.project.as_deref().map(|project| self.key_as_kept(project));
+        let project = list.project.as_deref().map(|project| self.projects().key_as_kept(project));
         let now = self.now();
         let page = self.page(&list.query(project.as_deref(), now, or_twenty(list.limit))?, now)?;
         self.note_left_out(&page.damaged);
@@ -168,35 +168,10 @@ impl Archive {
         })
     }
 
-    /// Counts the conversations on all pages of a list.
-    pub fn count(&self, list: &List) -> Result<u64> {
-        let project = list.project.as_deref().map(|project| self.key_as_kept(project));
-        let query = list.query(project.as_deref(), self.now(), 0)?;
-        let query = ListQuery { after: None, counts_total: true, ..query };
-        Ok(self.store().list(&query)?.total.unwrap_or_default())
-    }
-
-    /// Calls `visit` with every conversation that `list` admits, newest activity first, page by page.
-    pub fn each_conversation(
-        &self,
-        list: &List,
-        visit: &mut dyn FnMut(StoredConversation) -> Result<()>,
-    ) -> Result<()> {
-        let mut list = List { limit: 500, ..list.clone() };
-        loop {
-            let page = self.list(&list)?;
-            page.items.into_iter().try_for_each(&mut *visit)?;
-            match page.next_cursor {
-                Some(cursor) => list.cursor = Some(cursor),
-                None => return Ok(()),
-            }
-        }
-    }
-
     /// Searches messages. Everything that was acknowledged before the call is found, also from another process.
     pub fn search(&self, search: &Search) -> Result<Searched> {
         let words = Arc::new(WordQuery::parse(&search.text));
-        let project = search.project.as_deref().map(|project| self.key_as_kept(project));
+        let project = search.project.as_deref().map(|project| self.projects().key_as_kept(project));
         let query = SearchQuery {
             words: &words,
             conversation: search.conversation,
@@ -222,25 +197,11 @@ impl Archive {
         })
     }
 
-    /// Adds up what the store holds, of one project or of all; `report` is told how many conversations are done.
-    pub fn stats(&self, project: Option<&str>, report: &mut dyn FnMut(u64)) -> Result<Stats> {
-        let mut stats = Stats::default();
-        let list = List { project: project.map(str::to_owned), includes_expired: true, ..List::default() };
-        let mut done = 0;
-        self.each_conversation(&list, &mut |stored| {
-            self.add_conversation(&mut stats, &stored)?;
-            done += 1;
-            report(done);
-            Ok(())
-        })?;
-        Ok(stats)
-    }
-
     fn add_conversation(&self, stats: &mut Stats, stored: &StoredConversation) -> Result<()> {
         let mut own = Tally { conversations: 1, ..Tally::default() };
         let mut days: BTreeMap<String, Tally> = BTreeMap::new();
         let everything = Selection::All { order: Order::OldestFirst, offset: 0, limit: u64::MAX };
-        self.visit(stored.id, everything, &mut |seen| {
+        self.reader().visit(stored.id, everything, &mut |seen| {
             let message = Message::from_body(seen.body)?;
             let usage = message.usage.unwrap_or_default();
             let one = Tally {
@@ -256,7 +217,7 @@ impl Archive {
             days.entry(day).or_insert(Tally { conversations: 1, ..Tally::default() }).add(one);
             Ok(())
         })?;
-        own.bytes += self.attached_bytes(stored.id)?;
+        own.bytes += self.attachments().bytes(stored.id)?;
         let settings = &stored.conversation.settings;
         let model = match (settings.provider.as_deref(), settings.model.as_deref()) {
             (Some(provider), Some(model)) => format!("{provider} ({model})"),
@@ -270,6 +231,52 @@ impl Archive {
             stats.by_day.entry(day).or_default().add(tally);
         }
         Ok(())
+    }
+}
+
+impl ArchiveReader<'_> {
+    /// What the store can do.
+    pub fn capabilities(&self) -> Capabilities {
+        self.archive.store().capabilities()
+    }
+
+    /// Counts the conversations on all pages of a list.
+    pub fn count(&self, list: &List) -> Result<u64> {
+        let project = list.project.as_deref().map(|project| self.archive.projects().key_as_kept(project));
+        let query = list.query(project.as_deref(), self.archive.now(), 0)?;
+        let query = ListQuery { after: None, counts_total: true, ..query };
+        Ok(self.archive.store().list(&query)?.total.unwrap_or_default())
+    }
+
+    /// Calls `visit` with every conversation that `list` admits, newest activity first, page by page.
+    pub fn each_conversation(
+        &self,
+        list: &List,
+        visit: &mut dyn FnMut(StoredConversation) -> Result<()>,
+    ) -> Result<()> {
+        let mut list = List { limit: 500, ..list.clone() };
+        loop {
+            let page = self.archive.list(&list)?;
+            page.items.into_iter().try_for_each(&mut *visit)?;
+            match page.next_cursor {
+                Some(cursor) => list.cursor = Some(cursor),
+                None => return Ok(()),
+            }
+        }
+    }
+
+    /// Adds up what the store holds, of one project or of all; `report` is told how many conversations are done.
+    pub fn stats(&self, project: Option<&str>, report: &mut dyn FnMut(u64)) -> Result<Stats> {
+        let mut stats = Stats::default();
+        let list = List { project: project.map(str::to_owned), includes_expired: true, ..List::default() };
+        let mut done = 0;
+        self.each_conversation(&list, &mut |stored| {
+            self.archive.add_conversation(&mut stats, &stored)?;
+            done += 1;
+            report(done);
+            Ok(())
+        })?;
+        Ok(stats)
     }
 }
 

@@ -4,8 +4,7 @@ use std::borrow::Cow;
 #[cfg(feature = "redact")]
 use std::sync::{Arc, OnceLock};
 
-use crate::archive::Archive;
-#[cfg(feature = "redact")]
+use crate::archive::{Archive, ArchiveRedaction};
 use crate::error::Result;
 use crate::model::{Block, Conversation, Json, Message};
 #[cfg(feature = "redact")]
@@ -51,21 +50,9 @@ impl Archive {
         self
     }
 
-    /// True when the key of the hashes in markers lies in the store. That of a vault does not.
-    pub fn holds_redaction_key(&self) -> Result<bool> {
-        Ok(self.vault.is_none() && HashKey::is_inside(self.store())?)
-    }
-
-    /// Moves a key that the store holds to whoever keeps it, or erases it if another is kept there. Without this that is done
-    /// when the key is next needed. Does nothing where nobody keeps it.
-    pub fn move_redaction_key(&self) -> Result<()> {
-        let Some(keep) = self.keep_key.as_deref() else { return Ok(()) };
-        if !self.holds_redaction_key()? {
-            return Ok(());
-        }
-        let mut random = [0; 32];
-        self.nature.fill(&mut random);
-        HashKey::outside(self.store(), keep, random).map(drop)
+    /// What is taken out, if that was set.
+    pub(super) fn redaction_rules(&self) -> Option<&Redaction> {
+        self.redacting.as_ref().map(|redacting| &redacting.redaction)
     }
 
     pub(super) fn redactor_with<'a>(
@@ -94,18 +81,6 @@ impl Archive {
 }
 
 impl Archive {
-    /// A message as it would be stored; none when that is what it is.
-    pub fn redacted(&self, message: &Message) -> Option<Message> {
-        let clean = redacted(message, &message.to_body(), &self.redactor()?)?;
-        Some(clean.message.into_owned())
-    }
-
-    /// What is taken out, if that was set.
-    #[cfg(feature = "redact")]
-    pub(super) fn redaction(&self) -> Option<&Redaction> {
-        self.redacting.as_ref().map(|redacting| &redacting.redaction)
-    }
-
     /// A short text, such as a title, as it is stored.
     pub(super) fn redacted_text<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let clean = self.redactor().and_then(|redactor| redactor.text(text, &mut Tally::default()));
@@ -155,7 +130,7 @@ impl Archive {
                 rest = rest.saturating_sub(length);
             }
         }
-        Cow::Owned(self.redacted(&settled).unwrap_or(settled))
+        Cow::Owned(self.redaction().apply(&settled).unwrap_or(settled))
     }
 
     /// Results of tools, as they are stored.
@@ -163,7 +138,38 @@ impl Archive {
         if self.redacting.is_none() {
             return Cow::Borrowed(results);
         }
-        results.iter().map(|result| self.redacted(result).unwrap_or_else(|| result.clone())).collect()
+        results
+            .iter()
+            .map(|result| self.redaction().apply(result).unwrap_or_else(|| result.clone()))
+            .collect()
+    }
+}
+
+#[cfg(feature = "redact")]
+impl ArchiveRedaction<'_> {
+    /// True when the key of the hashes in markers lies in the store. That of a vault does not.
+    pub fn holds_key(&self) -> Result<bool> {
+        Ok(self.archive.vault.is_none() && HashKey::is_inside(self.archive.store())?)
+    }
+
+    /// Moves a key that the store holds to whoever keeps it, or erases it if another is kept there. Without this that is done
+    /// when the key is next needed. Does nothing where nobody keeps it.
+    pub fn move_key(&self) -> Result<()> {
+        let Some(keep) = self.archive.keep_key.as_deref() else { return Ok(()) };
+        if !self.holds_key()? {
+            return Ok(());
+        }
+        let mut random = [0; 32];
+        self.archive.nature.fill(&mut random);
+        HashKey::outside(self.archive.store(), keep, random).map(drop)
+    }
+}
+
+impl ArchiveRedaction<'_> {
+    /// A message as it would be stored; none when that is what it is.
+    pub fn apply(&self, message: &Message) -> Option<Message> {
+        let clean = redacted(message, &message.to_body(), &self.archive.redactor()?)?;
+        Some(clean.message.into_owned())
     }
 }
 

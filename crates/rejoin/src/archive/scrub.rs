@@ -4,8 +4,8 @@ use std::sync::OnceLock;
 
 use serde_json::json;
 
-use crate::archive::Archive;
 use crate::archive::audit::{AuditAction, AuditEntry};
+use crate::archive::{Archive, ArchiveRemoval};
 use crate::error::Result;
 use crate::model::{ConversationId, Json};
 use crate::ops::{HashKey, Redaction, Redactor, ScrubMode, Scrubbed, scrub_conversation, scrub_state};
@@ -13,13 +13,14 @@ use crate::ops::{HashKey, Redaction, Redactor, ScrubMode, Scrubbed, scrub_conver
 /// Why something was scrubbed, as the audit log tells it.
 const REASON: &str = "user-requested";
 
-impl Archive {
+impl ArchiveRemoval<'_> {
     /// Finds secrets that one conversation holds already, and takes them out if that is asked for: on every branch, in
     /// what tools were given and answered, thinking, summaries, titles, synopses, labels, replies that were not finished,
     /// attachments that are text, and what imported messages were read from.
     ///
     /// A message that changes gets another digest, and so does all that follows it. The audit log tells the rules,
-    /// counts and digests. The rules are those of [`Archive::with_redaction`], or the usual ones. In a vault, a conversation that
+    /// counts and digests. The rules are those of [`Archive::with_redaction`], or the usual ones. In a
+    /// vault, a conversation that
     /// changed is sealed with a new key and the keys are rotated, so that what a disk keeps of it does not open. What was
     /// replaced is erased from the files of the store before this returns, unless somebody reads them: [`Scrubbed::has_traces`].
     pub fn scrub(&self, id: ConversationId, mode: ScrubMode) -> Result<Scrubbed> {
@@ -39,12 +40,27 @@ impl Archive {
     ) -> bool {
         let mut has_begun = false;
         for id in ids {
-            let scrubbed = self.scrub_one(*id, mode, &mut has_begun);
+            let scrubbed = self.archive.scrub_one(*id, mode, &mut has_begun);
             told(*id, scrubbed.map_err(|error| error.during(format!("scrub conversation `{id}`"))));
         }
-        !has_begun || self.leave_nothing()
+        !has_begun || self.archive.leave_nothing()
     }
 
+    /// The same for what programs remember that belongs to no conversation.
+    pub fn scrub_state(&self, mode: ScrubMode) -> Result<Scrubbed> {
+        let mut has_begun = false;
+        let scrubbed = self.archive.scrubbing(mode, |redactor| {
+            scrub_state(self.archive.store(), redactor, mode, &mut || {
+                self.archive.begin_scrub(&mut has_begun);
+            })
+        })?;
+        self.archive.note_scrub(AuditEntry::new(AuditAction::Scrubbed, REASON), &scrubbed, mode);
+        let is_erased = !has_begun || self.archive.leave_nothing();
+        Ok(Scrubbed { has_traces: !is_erased, ..scrubbed })
+    }
+}
+
+impl Archive {
     fn scrub_one(&self, id: ConversationId, mode: ScrubMode, has_begun: &mut bool) -> Result<Scrubbed> {
         // One whose scrub was cut off is clean by now, and sealed with the old key.
         let mut needs_key = mode == ScrubMode::Replace && self.needs_new_key(id)?;
@@ -72,17 +88,6 @@ impl Archive {
         }
     }
 
-    /// The same for what programs remember that belongs to no conversation.
-    pub fn scrub_state(&self, mode: ScrubMode) -> Result<Scrubbed> {
-        let mut has_begun = false;
-        let scrubbed = self.scrubbing(mode, |redactor| {
-            scrub_state(self.store(), redactor, mode, &mut || self.begin_scrub(&mut has_begun))
-        })?;
-        self.note_scrub(AuditEntry::new(AuditAction::Scrubbed, REASON), &scrubbed, mode);
-        let is_erased = !has_begun || self.leave_nothing();
-        Ok(Scrubbed { has_traces: !is_erased, ..scrubbed })
-    }
-
     /// Replaces keys and erases what was replaced from the files of the store; true when they hold nothing of it.
     fn leave_nothing(&self) -> bool {
         self.renew_keys(REASON);
@@ -103,7 +108,7 @@ impl Archive {
         match self.redactor() {
             Some(own) if mode == ScrubMode::Replace => work(&own),
             own => {
-                let rules = own.map_or(&usual, |_| self.redaction().unwrap_or(&usual));
+                let rules = own.map_or(&usual, |_| self.redaction_rules().unwrap_or(&usual));
                 work(&self.redactor_with(rules, &key))
             }
         }

@@ -1,36 +1,50 @@
 //! What a program remembers between runs, kept in the store so that there are no side files.
 
-use crate::archive::Archive;
+use crate::archive::{Archive, ArchiveState};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::ConversationId;
 use crate::store::{Named, Put, Safety, Space};
 
-impl Archive {
+impl ArchiveState<'_> {
     /// What was remembered under a name.
     pub fn recall(&self, name: &str) -> Result<Option<String>> {
-        self.recalled(None, name)
+        self.archive.recalled(None, name)
+    }
+
+    /// What was remembered under names that begin like this, in order of name. What is no text is passed over.
+    pub fn recall_all(&self, beginning: &str) -> Result<Vec<(String, String)>> {
+        let (named, mut found) = (Named::Beginning(beginning.as_bytes()), Vec::new());
+        self.archive.store().get(Space::State, None, named, &mut |name, bytes| {
+            if let [Ok(name), Ok(text)] = [name, bytes].map(str::from_utf8) {
+                found.push((name.to_owned(), text.to_owned()));
+            }
+            Ok(())
+        })?;
+        Ok(found)
     }
 
     /// What was remembered under a name for a conversation.
     pub fn recall_for(&self, conversation: ConversationId, name: &str) -> Result<Option<String>> {
-        self.recalled(Some(conversation), name)
+        self.archive.recalled(Some(conversation), name)
     }
 
     /// Remembers a text under a name, or forgets it.
     pub fn remember(&self, name: &str, text: Option<&str>) -> Result<()> {
-        self.put_state(None, name, text, Safety::Synced)
+        self.archive.put_state(None, name, text, Safety::Synced)
     }
 
     /// Remembers a text under a name. A power cut soon afterwards may undo it.
     pub fn remember_unsynced(&self, name: &str, text: &str) -> Result<()> {
-        self.put_state(None, name, Some(text), Safety::Unsynced)
+        self.archive.put_state(None, name, Some(text), Safety::Unsynced)
     }
 
     /// Remembers a text under a name for a conversation, or forgets it. It goes when the conversation goes.
     pub fn remember_for(&self, conversation: ConversationId, name: &str, text: Option<&str>) -> Result<()> {
-        self.put_state(Some(conversation), name, text, Safety::Synced)
+        self.archive.put_state(Some(conversation), name, text, Safety::Synced)
     }
+}
 
+impl Archive {
     fn recalled(&self, owner: Option<ConversationId>, name: &str) -> Result<Option<String>> {
         let (name, mut found) = (self.redacted_name(name), None);
         self.store().get(Space::State, owner, Named::One(name.as_bytes()), &mut |_, bytes| {
@@ -65,7 +79,7 @@ impl Archive {
 
     /// True when something was remembered under a name, though it may be damaged.
     pub(super) fn is_remembered(&self, name: &str) -> Result<bool> {
-        match self.recall(name) {
+        match self.state().recall(name) {
             Err(error) if error.kind() == ErrorKind::Corrupt => Ok(true),
             text => Ok(text?.is_some()),
         }

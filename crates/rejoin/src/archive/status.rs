@@ -13,7 +13,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use crate::archive::Archive;
+use crate::archive::{Archive, ArchiveStatus};
 use crate::error::{Error, Result};
 use crate::model::{Conversation, ConversationId, Json, Metrics, Status, StoredConversation, Time};
 use crate::store::Change;
@@ -126,31 +126,33 @@ enum Way {
     Reopening,
 }
 
-impl Archive {
+impl ArchiveStatus<'_> {
     /// Marks an active conversation as paused.
     pub fn pause(&self, id: ConversationId, reason: EndReason) -> Result<StoredConversation> {
-        self.end_measured(id, Ending::Paused(reason), &Metrics::default())
+        self.archive.end_measured(id, Ending::Paused(reason), &Metrics::default())
     }
 
     /// Marks an active or paused conversation as completed.
     pub fn complete(&self, id: ConversationId) -> Result<StoredConversation> {
-        self.end_measured(id, Ending::Completed, &Metrics::default())
+        self.archive.end_measured(id, Ending::Completed, &Metrics::default())
     }
 
     /// Marks a paused conversation as active.
     pub fn activate(&self, id: ConversationId) -> Result<StoredConversation> {
-        self.change_status(id, Status::Active, Way::Ordinary, |header| {
+        self.archive.change_status(id, Status::Active, Way::Ordinary, |header| {
             header.extra.remove(END_REASON);
         })
     }
 
     /// Makes a completed conversation active again. Somebody has to want this, so it is a call of its own.
     pub fn reopen(&self, id: ConversationId) -> Result<StoredConversation> {
-        self.change_status(id, Status::Active, Way::Reopening, |header| {
+        self.archive.change_status(id, Status::Active, Way::Reopening, |header| {
             header.extra.remove(END_REASON);
         })
     }
+}
 
+impl Archive {
     /// Ends a talk and adds what was measured during it, in one write.
     pub(super) fn end_measured(
         &self,

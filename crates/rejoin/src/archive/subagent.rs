@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::archive::{Archive, Handle, decode};
+use crate::archive::{Archive, ArchiveSubagents, Handle, decode};
 use crate::error::{Error, Result};
 use crate::model::{Conversation, ConversationId, Json, MessageId, StoredConversation};
 use crate::store::ListQuery;
@@ -107,11 +107,11 @@ impl StoredConversation {
     }
 }
 
-impl Archive {
+impl ArchiveSubagents<'_> {
     /// Starts a conversation for a run of a sub-agent that a message asked for.
     ///
     /// It has the parent's project and privacy, and its label as its title.
-    pub fn start_subagent(
+    pub fn start(
         &self,
         parent: ConversationId,
         message: MessageId,
@@ -119,7 +119,7 @@ impl Archive {
         run_id: &str,
     ) -> Result<Handle> {
         let subagent = Subagent::new(name, run_id)?;
-        let (stored, head) = (self.conversation(parent)?, self.head_at(parent, message)?);
+        let (stored, head) = (self.archive.conversation(parent)?, self.archive.head_at(parent, message)?);
         let mut header = Conversation {
             project: stored.conversation.project,
             privacy: stored.conversation.privacy,
@@ -129,19 +129,21 @@ impl Archive {
         };
         header.extra.set(RUN, Json::of(&subagent)?);
         header.extra.set(PARENT, Json::of(&Parent { conversation: parent, message: head.id })?);
-        self.start(header)
+        self.archive.start(header)
     }
 
     /// Runs of sub-agents, newest activity first.
-    pub fn subagents(&self, which: &Subagents) -> Result<Vec<StoredConversation>> {
+    pub fn list(&self, which: &Subagents) -> Result<Vec<StoredConversation>> {
         let mut found = Vec::new();
-        self.each_run(&mut |stored| {
+        self.archive.each_run(&mut |stored| {
             found.extend(Some(stored?).filter(|stored| which.includes(stored)));
             Ok(())
         })?;
         Ok(found)
     }
+}
 
+impl Archive {
     /// Visits every run of a sub-agent, newest activity first. One whose header cannot be read is an error that the visitor may
     /// pass over.
     pub(super) fn each_run(

@@ -42,7 +42,7 @@ const COMMON: &[&str] = &[
     "们", "你", "吗", "呢", "和", "在", "她", "就", "我", "是", "有", "的", "这", "那",
 ];
 
-/// True for a word that says nothing by itself, such as `the`. The word is one of [`words`](crate::words).
+/// True for a word that says nothing by itself, such as `the`. The word is one of [`words`](crate::text::words).
 pub fn is_common_word(word: &str) -> bool {
     COMMON.binary_search(&word).is_ok()
 }
@@ -105,7 +105,7 @@ fn is_abbreviation(before: &str) -> bool {
 /// The root of a word, so that forms of a word compare equal: `bicycles` and `bicycle`, `painted` and `painting`,
 /// `colour` and `color`.
 ///
-/// The word is one of [`words`](crate::words). A root need not be a word itself.
+/// The word is one of [`words`](crate::text::words). A root need not be a word itself.
 pub fn word_root(word: &str) -> String {
     if !word.bytes().all(|letter| letter.is_ascii_lowercase()) || word.len() < 3 {
         return word.to_owned();

@@ -3,7 +3,7 @@
 use crate::model::{Block, Message, Role};
 
 /// Characters of a message that a list shows.
-pub const PREVIEW_LENGTH: usize = 100;
+pub(super) const PREVIEW_LENGTH: usize = 100;
 
 /// Stands for the rest of a text.
 const MORE: &str = "...";

@@ -4,7 +4,7 @@ use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
 /// Raised when the words of the same text change, so that indexes are built again.
-pub const WORDS_VERSION: u32 = 1;
+pub(crate) const WORDS_VERSION: u32 = 1;
 
 /// Longer runs are encoded data, not words; cutting them bounds the index, and a query is cut alike.
 const LONGEST: usize = 64;

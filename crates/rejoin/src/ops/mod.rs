@@ -26,9 +26,8 @@ pub(crate) use attachment::{
     Detached, Keeper, Settled, cards, erase_unused, fill, read as read_attachment, settle,
 };
 pub use compact::{
-    COMPACT_THRESHOLD, COMPACT_USER_MESSAGE_MAX_TOKENS, Count, NO_SUMMARY, SUMMARY_PROMPT, Selected, Spoken,
-    Summarised, compacted, compaction_limit, lost, needs_compaction, select, summary_text, tokens, tokens_of,
-    truncate_middle, user_messages,
+    COMPACT_THRESHOLD, COMPACT_USER_MESSAGE_MAX_TOKENS, Count, NO_SUMMARY, SUMMARY_PROMPT, Spoken,
+    Summarised, compacted, compaction_limit, needs_compaction, user_messages,
 };
 pub use contents::Contents;
 pub(crate) use contents::{contents, prove};

@@ -107,13 +107,13 @@ impl ConversationStorageService {
     /// Counts the records on all pages. Those that expired by the policy are the oldest, so only these are looked at.
     fn count(&self, archive: &Archive, options: &ListOptions) -> Result<u64> {
         let list = List { includes_expired: options.include_expired, ..List::default() };
-        let all = archive.count(&list)?;
+        let all = archive.reader().count(&list)?;
         let Some(days) = self.retention.days.filter(|_| !options.include_expired) else { return Ok(all) };
         let time = archive.now().plus_micros(-i64::from(days) * DAY);
         let oldest = Cursor { time, conversation: ConversationId::from_bytes([u8::MAX; 16]), seq: 0 };
         let mut expired = 0;
         let list = List { cursor: Some(oldest.to_text()), ..list };
-        archive.each_conversation(&list, &mut |stored| {
+        archive.reader().each_conversation(&list, &mut |stored| {
             expired += u64::from(!self.admits(archive, &stored, options));
             Ok(())
         })?;

@@ -72,7 +72,7 @@ impl ConversationStorageService {
     pub fn delete_record(&self, conversation_id: &str, reason: PurgeReason) -> Result<()> {
         let id: ConversationId = conversation_id.parse()?;
         let alone = self.forget_writes(id);
-        let report = self.opened()?.purge(&[id], reason, &mut |_| ());
+        let report = self.opened()?.removal().purge(&[id], reason, &mut |_| ());
         drop(alone);
         self.try_waiting();
         match report.failures.into_iter().next() {
@@ -84,7 +84,7 @@ impl ConversationStorageService {
     /// Purges every record, and what waits to be stored.
     pub fn purge_all(&self, reason: PurgeReason) -> Result<PurgeReport> {
         let _alone = self.forget_all_writes();
-        Ok(self.opened()?.purge_everything(reason, &mut |_| ())?.into())
+        Ok(self.opened()?.removal().purge_everything(reason, &mut |_| ())?.into())
     }
 
     /// Purges what has expired; none when the clock may be wrong, so that it is tried later.
@@ -98,9 +98,9 @@ impl ConversationStorageService {
         // Who may still be at work cannot be known here, so whoever says so is believed.
         let sweep = Sweep { project: None, retention: self.retention, active: &awaited, is_alive: &|_| true };
         let archive = self.opened()?;
-        let swept = archive.sweep(&sweep)?;
+        let swept = archive.retention().sweep(&sweep)?;
         drop(alone);
-        archive.purge_quarantined(QUARANTINE_DAYS)?;
+        archive.vault().purge_quarantined(QUARANTINE_DAYS)?;
         self.try_waiting();
         Ok(match swept {
             Swept::Waiting(_) => None,

@@ -58,7 +58,9 @@ fn repack_if_due(archive: &Archive, id: ConversationId, every: u32) -> Result<()
         return remember(archive, id, &Mark { at: None, version: version - 1 });
     };
     // Where what is void is little beside the rest it stays, and nothing is claimed.
-    if version >= mark.version + u64::from(every) && archive.maintain(Task::RepackOne(id), BUDGET)? == 0 {
+    if version >= mark.version + u64::from(every)
+        && archive.maintenance().run(Task::RepackOne(id), BUDGET)? == 0
+    {
         remember(archive, id, &Mark { at: Some(archive.now()), version })?;
     }
     Ok(())
@@ -74,7 +76,7 @@ pub(super) fn repacked_at(archive: &Archive, id: ConversationId) -> Result<Optio
 }
 
 fn recalled(archive: &Archive, id: ConversationId) -> Result<Option<Mark>> {
-    let text = archive.recall_for(id, NAME)?;
+    let text = archive.state().recall_for(id, NAME)?;
     Ok(text.and_then(|text| serde_json::from_str(&text).ok()))
 }
 

@@ -91,7 +91,7 @@ pub(super) fn forget(archive: &Archive, id: ConversationId) -> Result<()> {
 
 /// What the snapshot of a record is known again by; none when there is none.
 pub(super) fn digest(archive: &Archive, id: ConversationId) -> Result<Option<Digest>> {
-    let text = archive.recall_for(id, NAME)?;
+    let text = archive.state().recall_for(id, NAME)?;
     Ok(text.map(|text| Digest::chain(None, text.as_bytes())))
 }
 
@@ -99,7 +99,7 @@ pub(super) fn digest(archive: &Archive, id: ConversationId) -> Result<Option<Dig
 fn redacted(archive: &Archive, snapshot: &RecoverySnapshot) -> RecoverySnapshot {
     let clean = |given: &MessageFrame| {
         let message = frame::to_message(given, given.sequence);
-        match archive.redacted(&message) {
+        match archive.redaction().apply(&message) {
             Some(clean) => frame::of_message(&clean, &given.frame_id, given.sequence, given.created_at),
             None => given.clone(),
         }
@@ -124,7 +124,7 @@ fn if_torn<T>(error: Error, then: impl FnOnce() -> Result<T>) -> Result<T> {
 }
 
 fn read(archive: &Archive, id: ConversationId) -> Result<Option<RecoverySnapshot>> {
-    let Some(text) = archive.recall_for(id, NAME)? else { return Ok(None) };
+    let Some(text) = archive.state().recall_for(id, NAME)? else { return Ok(None) };
     let corrupt = |cause| Error::corrupt("read a snapshot").because(cause);
     let Version { version } = serde_json::from_str(&text).map_err(corrupt)?;
     if version > VERSION {

@@ -8,12 +8,12 @@ use std::time::Duration;
 use crate::error::Result;
 use crate::model::{ConversationId, Digest, MessageId, Time};
 use crate::store::backend::{
-    Amendment, Append, Ask, Backend, Batch, ConversationRow, Decide, DecideEach, Edit, Lists, MessageRow,
-    Node, Prefixes, Presence, Rows, State, Trim, VisitMessage, Which, Words, one_by_one, taken,
+    Append, Ask, Backend, Batch, ConversationRow, Decide, DecideEach, Edit, Lists, Node, Prefixes, Presence,
+    Rows, State, Trim, VisitMessage, Which, Words, one_by_one, taken,
 };
-use crate::store::tree::{self, Tree};
+use crate::store::tree::ConversationTree;
 use crate::store::{
-    Capabilities, Changed, Keeper, Named, Order, Progress, Put, Safety, Space, Stamp, Task, VisitBlob,
+    Capabilities, Changed, Keeper, Named, Progress, Put, Safety, Space, Stamp, Task, VisitBlob,
 };
 
 /// Keeps conversations in memory. A clone is another handle on the same memory.
@@ -39,7 +39,7 @@ type BlobKey = (Space, Option<ConversationId>, Vec<u8>);
 
 #[derive(Clone, Default)]
 struct Tables {
-    conversations: BTreeMap<ConversationId, Arc<Tree<Arc<[u8]>>>>,
+    conversations: BTreeMap<ConversationId, Arc<ConversationTree<Arc<[u8]>>>>,
     blobs: BTreeMap<BlobKey, Arc<[u8]>>,
     log: Vec<Changed>,
 }
@@ -150,26 +150,19 @@ impl Tables {
     }
 
     fn apply(&mut self, batch: Batch<'_>) {
-        match batch.edit {
-            Edit::None | Edit::Confirm(_) => {}
-            Edit::Append(append) => self.append(&append),
-            Edit::Amend(amend) => {
-                if let Some(tree) = self.tree_mut(amend.conversation) {
-                    if let Amendment::Rewrite(bodies, ..) = &amend.change {
-                        bodies.iter().for_each(|new| tree.replace(new, |_| new.body.into()));
-                    }
-                    tree.amend(amend.version, &amend.change);
-                    tree.last = amend.tip.map_or_else(|| std::mem::take(&mut tree.last), <[u8]>::to_vec);
+        if let Some(id) = batch.edit.conversation() {
+            match &batch.edit {
+                Edit::Delete(_) => {
+                    self.conversations.remove(&id);
+                    self.blobs.retain(|(_, owner, _), _| *owner != Some(id));
                 }
-            }
-            Edit::Remove(removal) => {
-                if let Some(tree) = self.tree_mut(removal.conversation) {
-                    tree.remove(&removal);
+                Edit::Append(Append { opening: Some(opening), active, .. }) => {
+                    self.conversations.insert(id, Arc::new(ConversationTree::new(opening, *active)));
                 }
+                _ => {}
             }
-            Edit::Delete(id) => {
-                self.conversations.remove(&id);
-                self.blobs.retain(|(_, owner, _), _| *owner != Some(id));
+            if let Some(tree) = self.conversations.get_mut(&id).map(Arc::make_mut) {
+                tree.apply(&batch.edit);
             }
         }
         self.put(&batch.blobs);
@@ -178,22 +171,6 @@ impl Tables {
             let (at, conversation, what) = (entry.at, entry.conversation, entry.what);
             self.log.push(Changed { stamp, at, conversation, what });
         }
-    }
-
-    fn tree_mut(&mut self, id: ConversationId) -> Option<&mut Tree<Arc<[u8]>>> {
-        self.conversations.get_mut(&id).map(Arc::make_mut)
-    }
-
-    fn append(&mut self, append: &Append<'_>) {
-        if let Some(opening) = &append.opening {
-            self.conversations.insert(append.conversation, Arc::new(Tree::new(opening, append.active)));
-        }
-        let Some(tree) = self.tree_mut(append.conversation) else { return };
-        for message in &append.messages {
-            tree.push(message, message.body.len() as u64, message.body.into());
-        }
-        let branch = append.branch.zip(append.messages.last().map(|last| last.id));
-        tree.settle(append.active, append.first, append.last, branch);
     }
 
     fn put(&mut self, blobs: &[Put<'_>]) {
@@ -225,7 +202,7 @@ impl Rows for Tables {
 
     fn node(&self, id: ConversationId, message: MessageId) -> Result<Option<Node>> {
         let Some(tree) = self.conversations.get(&id) else { return Ok(None) };
-        Ok(tree.seq_of(message).and_then(|seq| tree.message(seq)).map(|message| message.node))
+        Ok(tree.node_of(message).copied())
     }
 
     fn vouches(&self, node: &Node, link: Digest) -> bool {
@@ -234,24 +211,12 @@ impl Rows for Tables {
 
     fn nodes(&self, id: ConversationId, visit: &mut dyn FnMut(&Node) -> Result<()>) -> Result<()> {
         let Some(tree) = self.conversations.get(&id) else { return Ok(()) };
-        tree.messages().iter().try_for_each(|message| visit(&message.node))
+        tree.nodes().try_for_each(visit)
     }
 
     fn messages(&self, id: ConversationId, which: Which<'_>, visit: &mut VisitMessage<'_>) -> Result<()> {
         let Some(tree) = self.conversations.get(&id) else { return Ok(()) };
-        let mut show = |message| visit(&row(tree, message));
-        match which {
-            Which::Path(target) => tree.path_to(target).into_iter().try_for_each(show),
-            Which::These(seqs) => seqs.iter().filter_map(|seq| tree.message(*seq)).try_for_each(show),
-            Which::Range(order, offset, limit) => {
-                let [offset, limit] = [offset, limit].map(|many| usize::try_from(many).unwrap_or(usize::MAX));
-                let all = tree.messages().iter();
-                match order {
-                    Order::OldestFirst => all.skip(offset).take(limit).try_for_each(&mut show),
-                    Order::NewestFirst => all.rev().skip(offset).take(limit).try_for_each(&mut show),
-                }
-            }
-        }
+        tree.visit(which, visit)
     }
 
     fn conversation(&self, id: ConversationId) -> Result<Option<ConversationRow>> {
@@ -275,21 +240,5 @@ impl Rows for Tables {
                 *own_space == space && *own_owner == owner && named.admit(name)
             })
             .try_for_each(|((_, _, name), bytes)| visit(name, bytes))
-    }
-}
-
-fn row<'t>(tree: &'t Tree<Arc<[u8]>>, message: &'t tree::Message<Arc<[u8]>>) -> MessageRow<'t> {
-    let node = &message.node;
-    MessageRow {
-        id: node.id,
-        parent: node.parent.and_then(|parent| tree.message(parent)).map(|parent| parent.node.id),
-        seq: node.seq,
-        turn: message.turn,
-        forked: node.forked,
-        link: node.link,
-        label: message.label.as_deref(),
-        is_pinned: message.is_pinned,
-        body: &message.content,
-        size: node.size,
     }
 }

@@ -61,6 +61,7 @@ pub use query::{
 pub use sealed::{Key, KeyId, Unlock, VaultStore, Workspace};
 #[cfg(feature = "sqlite")]
 pub use sqlite::{Sqlite, SqliteStore};
+pub use tree::ConversationTree;
 pub use turn::{
     Anchor, Appended, Capabilities, Change, Children, Entry, Facets, Fault, Named, Note, Opening, Outcome,
     Progress, Put, Rewritten, Safety, Seen, Space, Stale, Target, Task, Tip, Turn, Version,

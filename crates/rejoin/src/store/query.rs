@@ -1,5 +1,7 @@
 //! What is asked of a store, and what it answers.
 
+use serde::{Deserialize, Serialize};
+
 use crate::error::{Error, Result};
 use crate::model::{Branch, ConversationId, Head, MessageId, Role, Status, Time, WordQuery};
 use crate::store::tip::Searchable;
@@ -251,7 +253,7 @@ impl Hit {
 pub type Stamp = u64;
 
 /// Something that changed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Changed {
     /// The point to continue after.
     pub stamp: Stamp,
@@ -264,7 +266,7 @@ pub struct Changed {
 }
 
 /// What can happen to a conversation.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum What {
     /// It was created or grew.

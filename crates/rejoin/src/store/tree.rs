@@ -5,13 +5,22 @@
 
 use std::collections::HashMap;
 
-use crate::model::{Branch, ConversationId, Head, MessageId, Time};
-use crate::store::backend::{Amendment, ConversationRow, NewBody, NewMessage, Node, Opening, Removal, State};
-use crate::store::{Facets, Version};
+use serde::{Deserialize, Serialize};
 
-/// A conversation whose messages each have a `T`.
-#[derive(Clone, Debug)]
-pub(crate) struct Tree<T> {
+use crate::error::Result;
+use crate::model::{Branch, ConversationId, Head, MessageId, Time};
+use crate::store::backend::{
+    Amendment, Append, ConversationRow, Edit, MessageRow, NewBody, NewMessage, Node, Opening, Removal, State,
+    VisitMessage, Which, taken,
+};
+use crate::store::{Facets, Order, Version};
+
+/// A conversation in memory, for backends that hold theirs.
+///
+/// Each message has a `T`, which is its body where [`Self::apply`] and [`Self::visit`] are used. It is serialized as it is,
+/// so a backend that rewrites whole conversations can store it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ConversationTree<T> {
     pub(crate) version: Version,
     pub(crate) facets: Facets,
     pub(crate) header: Vec<u8>,
@@ -29,7 +38,7 @@ pub(crate) struct Tree<T> {
 }
 
 /// A message of a tree.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Message<T> {
     pub(crate) node: Node,
     pub(crate) turn: u32,
@@ -38,9 +47,9 @@ pub(crate) struct Message<T> {
     pub(crate) content: T,
 }
 
-impl<T> Tree<T> {
-    /// A conversation without messages.
-    pub(crate) fn new(opening: &Opening<'_>, active: Time) -> Self {
+impl<T> ConversationTree<T> {
+    /// A conversation without messages, as an append opens it.
+    pub fn new(opening: &Opening<'_>, active: Time) -> Self {
         Self {
             version: 1,
             facets: opening.facets.clone(),
@@ -60,7 +69,7 @@ impl<T> Tree<T> {
     }
 
     /// What decisions need to know.
-    pub(crate) fn state(&self) -> State {
+    pub fn state(&self) -> State {
         State {
             version: self.version,
             next: self.next,
@@ -74,7 +83,7 @@ impl<T> Tree<T> {
     }
 
     /// All that is known but the messages.
-    pub(crate) fn row(&self, id: ConversationId) -> ConversationRow {
+    pub fn row(&self, id: ConversationId) -> ConversationRow {
         let head = self.head.and_then(|seq| self.message(seq));
         ConversationRow {
             id,
@@ -90,6 +99,16 @@ impl<T> Tree<T> {
             first: self.first.clone(),
             last: self.last.clone(),
         }
+    }
+
+    /// What is known of a message besides its content.
+    pub fn node_of(&self, id: MessageId) -> Option<&Node> {
+        self.seq_of(id).and_then(|seq| self.node(seq))
+    }
+
+    /// The same of every message, in order of sequence.
+    pub fn nodes(&self) -> impl Iterator<Item = &Node> {
+        self.messages.iter().map(|message| &message.node)
     }
 
     /// The messages, in order of sequence.
@@ -237,5 +256,81 @@ impl<T> Tree<T> {
         self.branches = removal.branches.iter().map(|(branch, _)| branch.clone()).collect();
         self.first = removal.first.clone();
         self.last = removal.last.clone();
+    }
+}
+
+impl<T: AsRef<[u8]> + for<'b> From<&'b [u8]>> ConversationTree<T> {
+    /// Returns what an edit makes of a conversation; none when it is deleted. A message id that is taken is a conflict.
+    pub fn edited(before: Option<&Self>, edit: &Edit<'_>) -> Result<Option<Self>>
+    where
+        T: Clone,
+    {
+        let mut tree = match edit {
+            Edit::Delete(_) => None,
+            Edit::Append(Append { opening: Some(opening), active, .. }) => Some(Self::new(opening, *active)),
+            _ => before.cloned(),
+        };
+        if let (Some(tree), Edit::Append(append)) = (&tree, edit)
+            && let Some(message) = append.messages.iter().find(|message| tree.seq_of(message.id).is_some())
+        {
+            return Err(taken(message.id));
+        }
+        tree.iter_mut().for_each(|tree| tree.apply(edit));
+        Ok(tree)
+    }
+
+    /// Makes an edit of this conversation. A deletion is for whoever holds it.
+    pub fn apply(&mut self, edit: &Edit<'_>) {
+        match edit {
+            Edit::None | Edit::Confirm(_) | Edit::Delete(_) => {}
+            Edit::Append(append) => {
+                for message in &append.messages {
+                    self.push(message, message.body.len() as u64, message.body.into());
+                }
+                let branch = append.branch.zip(append.messages.last().map(|last| last.id));
+                self.settle(append.active, append.first, append.last, branch);
+            }
+            Edit::Amend(amend) => {
+                if let Amendment::Rewrite(bodies, ..) = &amend.change {
+                    bodies.iter().for_each(|new| self.replace(new, |_| new.body.into()));
+                }
+                self.amend(amend.version, &amend.change);
+                self.last = amend.tip.map_or_else(|| std::mem::take(&mut self.last), <[u8]>::to_vec);
+            }
+            Edit::Remove(removal) => self.remove(removal),
+        }
+    }
+
+    /// Visits messages, as [`Rows::messages`](crate::store::backend::Rows::messages) does.
+    pub fn visit(&self, which: Which<'_>, visit: &mut VisitMessage<'_>) -> Result<()> {
+        let mut show = |message| visit(&self.shown(message));
+        match which {
+            Which::Path(target) => self.path_to(target).into_iter().try_for_each(show),
+            Which::These(seqs) => seqs.iter().filter_map(|seq| self.message(*seq)).try_for_each(show),
+            Which::Range(order, offset, limit) => {
+                let [offset, limit] = [offset, limit].map(|many| usize::try_from(many).unwrap_or(usize::MAX));
+                let all = self.messages.iter();
+                match order {
+                    Order::OldestFirst => all.skip(offset).take(limit).try_for_each(&mut show),
+                    Order::NewestFirst => all.rev().skip(offset).take(limit).try_for_each(&mut show),
+                }
+            }
+        }
+    }
+
+    fn shown<'t>(&'t self, message: &'t Message<T>) -> MessageRow<'t> {
+        let node = &message.node;
+        MessageRow {
+            id: node.id,
+            parent: node.parent.and_then(|parent| self.node(parent)).map(|parent| parent.id),
+            seq: node.seq,
+            turn: message.turn,
+            forked: node.forked,
+            link: node.link,
+            label: message.label.as_deref(),
+            is_pinned: message.is_pinned,
+            body: message.content.as_ref(),
+            size: node.size,
+        }
     }
 }

@@ -2,6 +2,8 @@
 
 use std::collections::HashSet;
 
+use serde::{Deserialize, Serialize};
+
 use crate::error::{Error, Result};
 use crate::model::{Branch, Conversation, ConversationId, Digest, Hold, MessageId, Status, Time, slug};
 
@@ -113,7 +115,7 @@ pub enum Stale {
 }
 
 /// What a list can filter by; the store keeps it beside the header.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Facets {
     /// The project's key.
     pub project: String,
@@ -279,7 +281,7 @@ pub enum Outcome {
 }
 
 /// What a blob is for; spaces do not see each other's names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Space {
     /// What a program remembers between runs: the active conversation, notices that were seen.

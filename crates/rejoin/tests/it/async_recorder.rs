@@ -62,15 +62,16 @@ async fn a_reply_that_arrives_is_saved_before_it_is_complete_and_replaced_by_its
     reply.push_text("Try a ");
     reply.push_text("tasca");
     let begun = Instant::now();
-    while archive.open_turns(id).unwrap().is_empty() {
+    while archive.open_turns().list(id).unwrap().is_empty() {
         assert!(begun.elapsed() < Duration::from_secs(30), "the open turn was not saved");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    let arrived = archive.open_turns(id).unwrap().iter().flat_map(|turn| turn.messages()).collect::<Vec<_>>();
+    let arrived =
+        archive.open_turns().list(id).unwrap().iter().flat_map(|turn| turn.messages()).collect::<Vec<_>>();
     reply.push_text(" in Alfama.");
     recorder.append(vec![reply.take().0]).await.unwrap();
 
     assert_eq!(arrived.iter().map(Message::text).collect::<Vec<_>>(), ["Try a tasca"]);
-    assert_eq!(archive.open_turns(id).unwrap(), []);
+    assert_eq!(archive.open_turns().list(id).unwrap(), []);
     assert_eq!(texts(&archive, id), ["Where to eat?", "Try a tasca in Alfama."]);
 }

@@ -23,7 +23,7 @@ fn talk() -> Vec<Message> {
 fn filled(url: &str) -> Archive {
     let archive = Archive::open(url).unwrap();
     archive.start(Conversation::default()).unwrap().append_turn(talk()).unwrap();
-    while archive.maintain(Task::Index, Duration::from_secs(60)).unwrap() > 0 {}
+    while archive.maintenance().run(Task::Index, Duration::from_secs(60)).unwrap() > 0 {}
     archive
 }
 

@@ -38,7 +38,8 @@ fn survey(path: &Path) -> Result<Option<Vec<String>>> {
     let faults = store.maintain(Task::Check, Duration::MAX)?.faults;
     let archive = Archive::with_store(store.clone());
     let listed = archive.list(&List { includes_expired: true, ..List::default() })?;
-    let verdicts = listed.items.iter().map(|row| archive.verify(row.id)).collect::<Result<Vec<_>>>()?;
+    let verdicts =
+        listed.items.iter().map(|row| archive.maintenance().verify(row.id)).collect::<Result<Vec<_>>>()?;
     archive.search(&Search { text: "lisbon".to_owned(), ..Search::default() })?;
     let Visible { conversations, .. } = visible(store.as_ref())?;
     let sound = faults.is_empty() && verdicts.iter().all(|verdict| verdict.is_sound());

@@ -12,9 +12,9 @@ use rejoin::store::{
     Stale, Store, Target, Task, Tip, Turn,
 };
 use rejoin::testing::{Model, Shown, Visible, visible};
+use rejoin::text::WordQuery;
 use rejoin::{
     Block, Branch, ConversationId, Digest, ErrorKind, Message, MessageId, Result, Role, Status, Time,
-    WordQuery,
 };
 
 use crate::vault::{TwoHands, sealed};

@@ -26,7 +26,7 @@ fn open(path: &Path) -> Archive {
 /// The titles of a list, and how many it counts.
 fn listed(archive: &Archive, list: &List) -> (Vec<String>, u64) {
     let items = archive.list(list).unwrap().items;
-    (items.iter().map(|stored| stored.title().to_owned()).collect(), archive.count(list).unwrap())
+    (items.iter().map(|stored| stored.title().to_owned()).collect(), archive.reader().count(list).unwrap())
 }
 
 /// The ids of the messages that a text finds, with a space after each.
@@ -110,7 +110,7 @@ fn a_store_of_the_second_schema_is_searched_as_before() {
     let archive = open(&path);
     let newest = archive.list(&List { limit: 1, ..List::default() }).unwrap().items.remove(0);
     archive.resume(newest.id).unwrap().append(Message::user("Nothing else")).unwrap();
-    while archive.maintain(Task::Index, Duration::from_secs(60)).unwrap() > 0 {}
+    while archive.maintenance().run(Task::Index, Duration::from_secs(60)).unwrap() > 0 {}
     let after = searches.map(|(text, role)| found(&archive, text, role));
 
     assert_eq!(before, expected);
@@ -125,9 +125,9 @@ fn what_is_removed_from_a_store_of_the_second_schema_is_gone_from_its_index() {
     let archive = open(&path);
     let lisbon = archive.list(&List::default()).unwrap().items.pop().unwrap();
     archive.resume(lisbon.id).unwrap().append(Message::user("Deploy again")).unwrap();
-    while archive.maintain(Task::Index, Duration::from_secs(60)).unwrap() > 0 {}
+    while archive.maintenance().run(Task::Index, Duration::from_secs(60)).unwrap() > 0 {}
 
-    let deleted = archive.delete_conversations(&[lisbon.id], "tidying");
+    let deleted = archive.removal().delete(&[lisbon.id], "tidying");
     assert!(deleted.bytes() > 0);
 
     assert_eq!(["depl", "harbour"].map(|text| found(&archive, text, None)), ["6MVdCG ", "6jRfCd V3Rpeo "]);
@@ -195,7 +195,7 @@ fn a_store_of_plain_files_of_the_first_version_is_read_and_goes_on() {
     );
     assert_eq!(hits, ["HszBxC ", "", ""]);
     assert_eq!(archive.path(before[1].id, None).unwrap().len(), 5);
-    assert!(before.iter().all(|stored| archive.verify(stored.id).unwrap().is_sound()));
+    assert!(before.iter().all(|stored| archive.maintenance().verify(stored.id).unwrap().is_sound()));
     drop(archive);
     let checked = JsonlStore::open(path).unwrap().maintain(Task::Check, Duration::MAX).unwrap();
     assert_eq!(checked.faults, []);

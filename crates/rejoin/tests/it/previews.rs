@@ -63,7 +63,7 @@ fn stored(archive: &Archive, messages: Vec<Message>) -> (ConversationId, Vec<Mes
 }
 
 fn delete(archive: &Archive, id: ConversationId, messages: &[MessageId]) {
-    archive.delete_messages(id, messages, Children::Remove, "user-requested").unwrap();
+    archive.removal().delete_messages(id, messages, Children::Remove, "user-requested").unwrap();
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn of_what_a_recorder_saves() {
 fn of_what_is_imported() {
     let directory = tempfile::tempdir().unwrap();
     let other = Archive::open("memory:").unwrap();
-    let tree = other.tree(stored(&other, talk()).0, Extent::Tree).unwrap();
+    let tree = other.exports().tree(stored(&other, talk()).0, Extent::Tree).unwrap();
     let written = Format::named("json").unwrap().write(&tree).unwrap();
     let path = directory.path().join("vehicles.json");
     fs::write(&path, &written[0].bytes).unwrap();
@@ -115,8 +115,8 @@ fn of_what_is_imported() {
             project: &str::to_owned,
             progress: &mut |_| {},
         };
-        archive.import(&source, Format::of(&source).unwrap(), &mut how).unwrap();
-        archive.survey().unwrap().conversations[0]
+        archive.imports().add(&source, Format::of(&source).unwrap(), &mut how).unwrap();
+        archive.maintenance().survey().unwrap().conversations[0]
     });
 
     assert_eq!(shown, five("Where is my bicycle?"));
@@ -128,7 +128,7 @@ fn of_what_was_scrubbed() {
         let archive = Archive::with_store(store);
         let token = Message::user(format!("Is {TOKEN} good?"));
         let (id, _) = stored(&archive, vec![system(), token, Message::user("And my car?")]);
-        archive.scrub(id, ScrubMode::Replace).unwrap();
+        archive.removal().scrub(id, ScrubMode::Replace).unwrap();
         id
     });
 
@@ -143,7 +143,7 @@ fn of_what_was_scrubbed_after_it_showed_a_system_prompt() {
         let (id, _) = stored(&archive, talk());
         let older = Change::Rewrite { messages: &[], tip: Tip { first: SYSTEM, last: "In the shed." } };
         store.amend(id, None, &older, archive.now()).unwrap();
-        archive.scrub(id, ScrubMode::Replace).unwrap();
+        archive.removal().scrub(id, ScrubMode::Replace).unwrap();
         id
     });
 

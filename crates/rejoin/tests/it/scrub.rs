@@ -17,6 +17,7 @@ use rejoin::{
 };
 use serde_json::json;
 
+use crate::held::Held;
 use crate::residue::holding;
 use crate::vault::{Inner, sealed};
 use crate::vault_anew::Mortal;
@@ -31,7 +32,7 @@ fn said(text: &str) -> Message {
 }
 
 /// A conversation that has the token in every place where one can stand.
-fn fill(archive: &Archive) -> ConversationId {
+fn fill(archive: &Held) -> ConversationId {
     let mut talk = archive.start(Conversation::titled(format!("with {TOKEN}"))).unwrap();
     let first = talk.append(said("the key is")).unwrap().head;
     let call = ToolCall {
@@ -56,10 +57,10 @@ fn fill(archive: &Archive) -> ConversationId {
     let last = talk.append(Message::user("harmless")).unwrap().head;
     let mut other = talk.fork(first, &format!("branch {TOKEN}")).unwrap();
     other.append(said("elsewhere")).unwrap();
-    archive.label(talk.id(), last, Some(&format!("label {TOKEN}"))).unwrap();
-    archive.pin(talk.id(), last).unwrap();
-    archive.remember_for(talk.id(), "note", Some(&format!("state {TOKEN}"))).unwrap();
-    archive.remember("own", Some(&format!("state {TOKEN}"))).unwrap();
+    archive.marks().label(talk.id(), last, Some(&format!("label {TOKEN}"))).unwrap();
+    archive.marks().pin(talk.id(), last).unwrap();
+    archive.state().remember_for(talk.id(), "note", Some(&format!("state {TOKEN}"))).unwrap();
+    archive.state().remember("own", Some(&format!("state {TOKEN}"))).unwrap();
     let open = format!(r#"{{"version":1,"base":null,"writer":"w","partial":{{"text":"{TOKEN}"}}}}"#);
     let open =
         Put { space: Space::OpenTurn, owner: Some(talk.id()), name: b"writer", bytes: Some(open.as_bytes()) };
@@ -70,7 +71,7 @@ fn fill(archive: &Archive) -> ConversationId {
 }
 
 fn prepare(archive: &Archive) {
-    while archive.maintain(Task::Index, Duration::MAX).unwrap() > 0 {}
+    while archive.maintenance().run(Task::Index, Duration::MAX).unwrap() > 0 {}
     archive.list(&List::default()).unwrap();
     archive.search(&Search { text: "harmless".to_owned(), ..Search::default() }).unwrap();
 }
@@ -84,18 +85,18 @@ fn places(findings: &[Finding]) -> Vec<ScrubPlace> {
 
 /// Scrubs a store that has the token everywhere, and looks at every byte of it.
 fn scrub_everything(directory: &Path, store: Arc<dyn Store>) {
-    let archive = Archive::with_store(store);
+    let archive = Held::over(store);
     let id = fill(&archive);
     prepare(&archive);
     assert!(!holding(directory, &TRACES).is_empty());
 
-    let scrubbed = archive.scrub(id, ScrubMode::Replace).unwrap();
-    archive.scrub_state(ScrubMode::Replace).unwrap();
-    archive.maintain(Task::Repack, Duration::MAX).unwrap();
+    let scrubbed = archive.removal().scrub(id, ScrubMode::Replace).unwrap();
+    archive.removal().scrub_state(ScrubMode::Replace).unwrap();
+    archive.maintenance().run(Task::Repack, Duration::MAX).unwrap();
 
     assert_eq!(holding(directory, &TRACES), Vec::<PathBuf>::new());
-    assert!(archive.verify(id).unwrap().is_sound());
-    assert_eq!(archive.check().unwrap().faults, []);
+    assert!(archive.maintenance().verify(id).unwrap().is_sound());
+    assert_eq!(archive.maintenance().check().unwrap().faults, []);
     let expected = [
         ScrubPlace::Message,
         ScrubPlace::Label,
@@ -105,7 +106,7 @@ fn scrub_everything(directory: &Path, store: Arc<dyn Store>) {
         ScrubPlace::State,
     ];
     assert_eq!((places(&scrubbed.findings), scrubbed.rewritten), (expected.to_vec(), 5));
-    assert!(archive.scrub(id, ScrubMode::Look).unwrap().is_clean());
+    assert!(archive.removal().scrub(id, ScrubMode::Look).unwrap().is_clean());
 }
 
 #[test]
@@ -131,17 +132,22 @@ fn mentions(store: &dyn Store) -> usize {
     conversations.chain(blobs).filter(|text| TRACES.iter().any(|trace| text.contains(trace))).count()
 }
 
+fn vault_over(inner: Arc<dyn Inner>) -> Held {
+    let vault = Arc::new(sealed(inner));
+    Held::over(vault.clone()).map(|_| Archive::with_vault(vault))
+}
+
 /// Scrubs a vault that has the token everywhere, and opens every record of it.
 fn scrub_a_vault(inner: Arc<dyn Inner>) {
-    let archive = Archive::with_vault(Arc::new(sealed(inner.clone())));
+    let archive = vault_over(inner.clone());
     let id = fill(&archive);
     prepare(&archive);
     assert!(mentions(archive.store()) > 2);
 
-    archive.scrub(id, ScrubMode::Replace).unwrap();
-    archive.scrub_state(ScrubMode::Replace).unwrap();
+    archive.removal().scrub(id, ScrubMode::Replace).unwrap();
+    archive.removal().scrub_state(ScrubMode::Replace).unwrap();
 
-    let fresh = Archive::with_vault(Arc::new(sealed(inner)));
+    let fresh = vault_over(inner);
     assert_eq!(mentions(fresh.store()), 0);
     let hits = |text: &str| {
         fresh.search(&Search { text: text.to_owned(), ..Search::default() }).unwrap().items.len()
@@ -149,9 +155,9 @@ fn scrub_a_vault(inner: Arc<dyn Inner>) {
     assert_eq!((hits(TOKEN), hits("16C7e42F292c"), hits("elsewhere")), (0, 0, 1));
     prepare(&fresh);
     assert_eq!((hits(TOKEN), hits("elsewhere")), (0, 1));
-    assert_eq!(fresh.verify(id).unwrap().faults, [""; 0]);
-    assert_eq!(fresh.check().unwrap().faults, []);
-    assert!(fresh.scrub(id, ScrubMode::Look).unwrap().is_clean());
+    assert_eq!(fresh.maintenance().verify(id).unwrap().faults, [""; 0]);
+    assert_eq!(fresh.maintenance().check().unwrap().faults, []);
+    assert!(fresh.removal().scrub(id, ScrubMode::Look).unwrap().is_clean());
 }
 
 #[test]
@@ -172,21 +178,21 @@ fn no_record_of_a_vault_in_files_mentions_a_secret_after_a_scrub() {
 fn a_scrub_of_a_vault_by_a_process_that_dies_at_any_write_loses_nothing_and_can_be_repeated() {
     for (writes, is_last_done) in (1..).flat_map(|writes| [(writes, false), (writes, true)]) {
         let inner = Arc::new(MemoryStore::new());
-        let open = || Archive::with_vault(Arc::new(sealed(inner.clone())));
+        let open = || vault_over(inner.clone());
         let id = fill(&open());
         let mortal = Mortal { store: inner.clone(), left: AtomicU64::new(writes), is_last_done };
         let mortal = Arc::new(mortal);
         let inside = Arc::new(Keeper::over(Interposed(mortal.clone())));
-        let _ = Archive::with_vault(Arc::new(sealed(inside))).scrub(id, ScrubMode::Replace);
+        let _ = Archive::with_vault(Arc::new(sealed(inside))).removal().scrub(id, ScrubMode::Replace);
 
         let kept = visible(open().store()).unwrap().conversations.remove(0).1.len();
-        let faults = open().verify(id).unwrap().faults;
-        open().scrub(id, ScrubMode::Replace).unwrap();
-        open().scrub_state(ScrubMode::Replace).unwrap();
+        let faults = open().maintenance().verify(id).unwrap().faults;
+        open().removal().scrub(id, ScrubMode::Replace).unwrap();
+        open().removal().scrub_state(ScrubMode::Replace).unwrap();
 
         assert_eq!((kept, faults), (5, vec![]), "{writes} {is_last_done}");
         assert_eq!(mentions(open().store()), 0, "{writes} {is_last_done}");
-        assert_eq!(open().verify(id).unwrap().faults, [""; 0], "{writes} {is_last_done}");
+        assert_eq!(open().maintenance().verify(id).unwrap().faults, [""; 0], "{writes} {is_last_done}");
         if mortal.left.load(Ordering::Relaxed) > 0 {
             assert!(writes > 5, "it took {writes} writes");
             return;
@@ -210,7 +216,7 @@ fn scrub_twice_at_once(open: impl Fn() -> Arc<dyn Store>) {
 
         std::thread::scope(|scope| {
             for archive in &both {
-                scope.spawn(move || while archive.scrub(id, ScrubMode::Replace).is_err() {});
+                scope.spawn(move || while archive.removal().scrub(id, ScrubMode::Replace).is_err() {});
             }
         });
 
@@ -221,7 +227,7 @@ fn scrub_twice_at_once(open: impl Fn() -> Arc<dyn Store>) {
             "{seen}"
         );
         assert!(stored.first.ends_with("said first") && stored.last.ends_with("said last"), "{stored:?}");
-        assert_eq!(plain.verify(id).unwrap().faults, [""; 0]);
+        assert_eq!(plain.maintenance().verify(id).unwrap().faults, [""; 0]);
     }
 }
 
@@ -244,27 +250,27 @@ fn two_scrubs_at_once_leave_no_preview_of_the_other_in_a_vault() {
 
 #[test]
 fn whoever_only_looks_changes_nothing() {
-    let archive = Archive::with_store(Arc::new(MemoryStore::new()));
+    let archive = Held::over(Arc::new(MemoryStore::new()));
     let id = fill(&archive);
     let before = visible(archive.store()).unwrap();
 
-    let found = archive.scrub(id, ScrubMode::Look).unwrap();
-    let remembered = archive.scrub_state(ScrubMode::Look).unwrap();
+    let found = archive.removal().scrub(id, ScrubMode::Look).unwrap();
+    let remembered = archive.removal().scrub_state(ScrubMode::Look).unwrap();
 
     assert_eq!(visible(archive.store()).unwrap(), before);
     assert_eq!((found.is_clean(), remembered.findings.len()), (false, 1));
-    let replaced = archive.scrub(id, ScrubMode::Replace).unwrap();
+    let replaced = archive.removal().scrub(id, ScrubMode::Replace).unwrap();
     assert_eq!((replaced.findings, replaced.rewritten), (found.findings, found.rewritten));
     assert_eq!((found.heads.len(), replaced.heads.len()), (0, 1));
 }
 
 #[test]
 fn a_scrub_keeps_ids_places_pins_and_everything_that_is_no_secret() {
-    let archive = Archive::with_store(Arc::new(MemoryStore::new()));
+    let archive = Held::over(Arc::new(MemoryStore::new()));
     let id = fill(&archive);
     let before = visible(archive.store()).unwrap().conversations.remove(0).1;
 
-    archive.scrub(id, ScrubMode::Replace).unwrap();
+    archive.removal().scrub(id, ScrubMode::Replace).unwrap();
 
     let after = visible(archive.store()).unwrap().conversations.remove(0).1;
     let outline = |all: &[rejoin::testing::Shown]| {
@@ -277,10 +283,10 @@ fn a_scrub_keeps_ids_places_pins_and_everything_that_is_no_secret() {
 
 #[test]
 fn previews_and_searches_show_what_is_left() {
-    let archive = Archive::with_store(Arc::new(MemoryStore::new()));
+    let archive = Held::over(Arc::new(MemoryStore::new()));
     let id = fill(&archive);
 
-    archive.scrub(id, ScrubMode::Replace).unwrap();
+    archive.removal().scrub(id, ScrubMode::Replace).unwrap();
 
     let stored = archive.conversation(id).unwrap();
     let marked = |text: &str, rest: &str| text.starts_with(&format!("{rest}[redacted:github-token:"));
@@ -299,14 +305,14 @@ fn previews_and_searches_show_what_is_left() {
 
 #[test]
 fn the_audit_log_has_rules_counts_and_digests_and_no_secret() {
-    let archive = Archive::with_store(Arc::new(MemoryStore::new()));
+    let archive = Held::over(Arc::new(MemoryStore::new()));
     let id = fill(&archive);
     let before = archive.conversation(id).unwrap().head.unwrap();
 
-    let scrubbed = archive.scrub(id, ScrubMode::Replace).unwrap();
+    let scrubbed = archive.removal().scrub(id, ScrubMode::Replace).unwrap();
 
     let after = archive.conversation(id).unwrap().head.unwrap();
-    let entries = archive.audit(&AuditQuery::default()).unwrap();
+    let entries = archive.audit().query(&AuditQuery::default()).unwrap();
     let entry = entries.iter().find(|entry| entry.action == AuditAction::Scrubbed).unwrap();
     assert_eq!((entry.conversation, entry.messages), (Some(id), scrubbed.rewritten));
     let digests: serde_json::Value = entry.extra.field("digests").unwrap().to().unwrap();
@@ -325,7 +331,7 @@ fn the_audit_log_has_rules_counts_and_digests_and_no_secret() {
 
 #[test]
 fn damage_does_not_look_sound_after_a_scrub() {
-    let archive = Archive::with_store(Arc::new(MemoryStore::new()));
+    let archive = Held::over(Arc::new(MemoryStore::new()));
     let mut talk = archive.start(Conversation::titled("Lisbon")).unwrap();
     talk.append(said("one")).unwrap();
     let second = talk.append(Message::user("two")).unwrap();
@@ -335,15 +341,15 @@ fn damage_does_not_look_sound_after_a_scrub() {
     let change = Change::Rewrite { messages: &messages, tip: Tip::default() };
     archive.store().amend(talk.id(), None, &change, archive.now()).unwrap();
 
-    archive.scrub(talk.id(), ScrubMode::Replace).unwrap();
+    archive.removal().scrub(talk.id(), ScrubMode::Replace).unwrap();
 
     let expected = [format!("message {} does not match its digest", second.head)];
-    assert_eq!(archive.verify(talk.id()).unwrap().faults, expected);
+    assert_eq!(archive.maintenance().verify(talk.id()).unwrap().faults, expected);
 }
 
 #[test]
 fn what_is_said_while_a_conversation_is_scrubbed_is_kept_and_sound() {
-    let archive = Archive::with_store(Arc::new(MemoryStore::new()));
+    let archive = Held::over(Arc::new(MemoryStore::new()));
     let id = fill(&archive);
     let writer = archive.clone();
 
@@ -355,16 +361,16 @@ fn what_is_said_while_a_conversation_is_scrubbed_is_kept_and_sound() {
             recorder.waiting()
         });
         for _ in 0..20 {
-            let _ = archive.scrub(id, ScrubMode::Replace);
+            let _ = archive.removal().scrub(id, ScrubMode::Replace);
         }
         writing.join().unwrap()
     });
 
     let before = archive.conversation(id).unwrap().messages;
-    archive.scrub(id, ScrubMode::Replace).unwrap();
+    archive.removal().scrub(id, ScrubMode::Replace).unwrap();
     assert_eq!((said_meanwhile, before), (0, 205));
-    assert_eq!(archive.verify(id).unwrap().faults, [""; 0]);
-    assert!(archive.scrub(id, ScrubMode::Look).unwrap().is_clean());
+    assert_eq!(archive.maintenance().verify(id).unwrap().faults, [""; 0]);
+    assert!(archive.removal().scrub(id, ScrubMode::Look).unwrap().is_clean());
 }
 
 #[test]
@@ -374,18 +380,18 @@ fn what_a_reader_keeps_from_being_erased_is_told_and_goes_when_it_has_ended() {
     let archive = Archive::with_store(url.open_waiting(Duration::from_millis(50)).unwrap());
     let mut talk = archive.start(Conversation::titled("Lisbon")).unwrap();
     talk.append(said("the key is")).unwrap();
-    archive.maintain(Task::Checkpoint, Duration::MAX).unwrap();
+    archive.maintenance().run(Task::Checkpoint, Duration::MAX).unwrap();
     let mut scrubbed = None;
 
     let first = Selection::All { order: Order::OldestFirst, offset: 0, limit: 1 };
     url.open()
         .unwrap()
         .read(talk.id(), first, &mut |_| {
-            scrubbed = Some(archive.scrub(talk.id(), ScrubMode::Replace).unwrap().has_traces);
+            scrubbed = Some(archive.removal().scrub(talk.id(), ScrubMode::Replace).unwrap().has_traces);
             Ok(())
         })
         .unwrap();
-    let is_finished = archive.finish_erasing().unwrap();
+    let is_finished = archive.removal().finish_erasing().unwrap();
 
     assert_eq!((scrubbed, is_finished), (Some(true), true));
     assert_eq!(holding(directory.path(), &TRACES), Vec::<PathBuf>::new());
@@ -396,9 +402,9 @@ fn what_is_remembered_is_erased_from_every_file_with_its_scrub() {
     let left = ["sqlite", "jsonl"].map(|kind| {
         let directory = tempfile::tempdir().unwrap();
         let archive = Archive::open(&format!("{kind}:{}", directory.path().join("store").display())).unwrap();
-        archive.remember("own", Some(&format!("state {TOKEN}"))).unwrap();
-        archive.maintain(Task::Checkpoint, Duration::MAX).unwrap();
-        let scrubbed = archive.scrub_state(ScrubMode::Replace).unwrap();
+        archive.state().remember("own", Some(&format!("state {TOKEN}"))).unwrap();
+        archive.maintenance().run(Task::Checkpoint, Duration::MAX).unwrap();
+        let scrubbed = archive.removal().scrub_state(ScrubMode::Replace).unwrap();
         (scrubbed.has_traces, holding(directory.path(), &TRACES))
     });
 
@@ -422,25 +428,25 @@ fn scrub_project(directory: &Path, store: Arc<dyn Store>) {
     let archive = Archive::with_store(Arc::clone(&store));
     let path = format!("/home/ada/{TOKEN}");
     let project = Project { key: path.clone(), path: path.clone(), first_commit: None };
-    archive.remember_project(&project).unwrap();
+    archive.projects().remember(&project).unwrap();
     let talk = archive.start(Conversation { project: Some(path.clone()), ..Conversation::new() });
     let mut talk = talk.unwrap();
     talk.append(Message::user("Hello.")).unwrap();
-    archive.remember(&format!("active:{path}"), Some(&talk.id().to_string())).unwrap();
+    archive.state().remember(&format!("active:{path}"), Some(&talk.id().to_string())).unwrap();
 
-    archive.scrub(talk.id(), ScrubMode::Replace).unwrap();
-    let found = archive.scrub_state(ScrubMode::Replace).unwrap();
-    archive.maintain(Task::Repack, Duration::MAX).unwrap();
+    archive.removal().scrub(talk.id(), ScrubMode::Replace).unwrap();
+    let found = archive.removal().scrub_state(ScrubMode::Replace).unwrap();
+    archive.maintenance().run(Task::Repack, Duration::MAX).unwrap();
 
     assert_eq!(places(&found.findings), [ScrubPlace::State, ScrubPlace::Project]);
     assert_eq!((holding(directory, &TRACES), named_after_it(directory)), (vec![], vec![]));
     let redacting = Archive::with_store(store).with_redaction(Redaction::new());
-    let (known, kept) = (redacting.project(&path).unwrap(), redacting.key_as_kept(&path));
+    let (known, kept) = (redacting.projects().get(&path).unwrap(), redacting.projects().key_as_kept(&path));
     assert_eq!(known, Some(Project { key: kept.clone(), path: kept.clone(), first_commit: None }));
-    assert_eq!(redacting.recall(&format!("active:{path}")).unwrap(), Some(talk.id().to_string()));
+    assert_eq!(redacting.state().recall(&format!("active:{path}")).unwrap(), Some(talk.id().to_string()));
     let listed = redacting.list(&List { project: Some(path), ..List::default() }).unwrap().items;
     assert_eq!(listed.iter().map(|stored| stored.id).collect::<Vec<_>>(), [talk.id()]);
-    assert!(archive.scrub_state(ScrubMode::Look).unwrap().is_clean());
+    assert!(archive.removal().scrub_state(ScrubMode::Look).unwrap().is_clean());
 }
 
 #[test]

@@ -15,6 +15,8 @@ use rejoin::{
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
+use crate::held::Held;
+
 const TOKEN: &str = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
 
 const SESSION: &str = "c833a56b-45d4-4ced-8b45-47d6a5359b48";
@@ -22,7 +24,7 @@ const SESSION: &str = "c833a56b-45d4-4ced-8b45-47d6a5359b48";
 /// A store of some kind, into which a session was imported as it was: two messages, and a line that is no message.
 struct Desk {
     directory: tempfile::TempDir,
-    archive: Archive,
+    archive: Held,
     id: ConversationId,
 }
 
@@ -51,8 +53,7 @@ impl Desk {
         let lines = lines.map(|line| format!("{line}\n"));
         fs::write(directory.path().join(format!("{SESSION}.jsonl")), lines.concat()).unwrap();
         fs::create_dir(directory.path().join("store")).unwrap();
-        let archive =
-            Archive::open(&format!("{kind}:{}", directory.path().join("store/own").display())).unwrap();
+        let archive = Held::open(&format!("{kind}:{}", directory.path().join("store/own").display()));
         let id = import(&archive, directory.path()).0;
         Self { directory, archive, id }
     }
@@ -98,7 +99,7 @@ fn import(archive: &Archive, directory: &Path) -> (ConversationId, u64) {
         project: &str::to_owned,
         progress: &mut |_| {},
     };
-    let imported = archive.import(&source, Format::of(&source).unwrap(), &mut how).unwrap();
+    let imported = archive.imports().add(&source, Format::of(&source).unwrap(), &mut how).unwrap();
     (imported.conversations[0].id, imported.added())
 }
 
@@ -113,7 +114,7 @@ fn purge(kind: &str) {
     let kept = desk.kept();
     let before = desk.standing_packed(&kept);
 
-    let report = desk.archive.purge(&[desk.id], PurgeReason::UserRequested, &mut |_| ());
+    let report = desk.archive.removal().purge(&[desk.id], PurgeReason::UserRequested, &mut |_| ());
 
     assert!(report.is_erased && report.failures.is_empty(), "{report:?}");
     assert_eq!((kept.len(), before), (3, 3));
@@ -142,14 +143,14 @@ fn scrub(kind: &str) {
         action_items: vec![format!("Replace {TOKEN}.")],
         updated_at: archive.now(),
     };
-    archive.describe(id, None, Some(&synopsis)).unwrap();
+    archive.marks().describe(id, None, Some(&synopsis)).unwrap();
     let summary = Summary { text: format!("The key is {TOKEN}."), ..Summary::default() };
     let summary = Message::new(Role::User, vec![Block::Summary(summary)]);
     archive.resume(id).unwrap().append(summary).unwrap();
     let secret: Vec<Kept> = desk.kept().into_iter().filter(|kept| kept.text.contains(TOKEN)).collect();
     let before = (secret.len(), desk.standing_packed(&secret));
 
-    let scrubbed = archive.scrub(id, ScrubMode::Replace).unwrap();
+    let scrubbed = archive.removal().scrub(id, ScrubMode::Replace).unwrap();
 
     let mut places: Vec<ScrubPlace> = scrubbed.findings.iter().map(|finding| finding.place).collect();
     places.dedup();
@@ -165,11 +166,14 @@ fn scrub(kind: &str) {
     let aside = kept.iter().find(|kept| kept.name.starts_with("line:")).unwrap();
     assert_eq!(aside.name, format!("line:000000000002:{}", hash(&aside.text)));
     for stored in archive.path(id, None).unwrap().iter().take(2) {
-        let source = archive.source_of(id, stored.id).unwrap().unwrap();
+        let source = archive.imports().source_of(id, stored.id).unwrap().unwrap();
         let named: serde_json::Value = stored.message.extra.field("source").unwrap().to().unwrap();
         assert_eq!(named["text"], hash(&source));
     }
-    assert_eq!((archive.verify(id).unwrap().faults, archive.check().unwrap().faults), (vec![], vec![]));
+    assert_eq!(
+        (archive.maintenance().verify(id).unwrap().faults, archive.maintenance().check().unwrap().faults),
+        (vec![], vec![])
+    );
     // What is here is known again, by whoever takes the same secrets out.
     let again = archive.clone().with_redaction(Redaction::new());
     assert_eq!((import(&again, desk.directory.path()), desk.kept().len()), ((id, 0), 3));

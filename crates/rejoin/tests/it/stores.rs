@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rejoin::store::{JsonlStore, MemoryStore, SqliteStore, Store};
+use rejoin::store::{JsonlStore, Keeper, MemoryStore, SqliteStore, Store};
 use rejoin::testing::{Model, Place};
 
 use crate::vault::{Inner, InnerPlace, Vault};
@@ -73,6 +73,19 @@ impl InnerPlace for Directory {
     }
 }
 
+/// The backend that the example shows.
+#[path = "../../examples/own_store.rs"]
+mod own_store;
+
+struct Shown(tempfile::TempDir);
+
+impl Place for Shown {
+    fn open(&self) -> Arc<dyn Store> {
+        Arc::new(Keeper::over(own_store::Directory::open(self.0.path()).unwrap()))
+    }
+}
+
+rejoin::conformance!(example, Shown(tempfile::tempdir().unwrap()));
 rejoin::conformance!(jsonl, Directory::new());
 rejoin::conformance!(memory, Memory(MemoryStore::new()));
 rejoin::conformance!(model, Plainest(Model::new()));
@@ -80,6 +93,18 @@ rejoin::conformance!(sqlite, File::new());
 rejoin::conformance!(vault_jsonl, Vault(Directory::new()));
 rejoin::conformance!(vault_memory, Vault(Memory(MemoryStore::new())));
 rejoin::conformance!(vault_sqlite, Vault(File::new()));
+
+#[test]
+fn the_example_of_a_backend_runs() {
+    own_store::main().unwrap();
+}
+
+#[test]
+fn the_example_of_a_backend_is_short() {
+    let lines = include_str!("../../examples/own_store.rs").lines().count();
+
+    assert!(lines <= 250, "{lines}");
+}
 
 /// The lines of a documentation comment, joined.
 fn joined(lines: &[&str]) -> String {

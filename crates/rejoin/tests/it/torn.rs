@@ -65,7 +65,7 @@ fn a_torn_open_turn_is_looked_at_once_more() {
 
     let seen = [0, 1, 2].map(|times| {
         store.tear(times);
-        let turns = archive.open_turns(recorder.conversation()).unwrap();
+        let turns = archive.open_turns().list(recorder.conversation()).unwrap();
         (turns.iter().map(|turn| turn.partial.text()).collect::<String>(), store.looks())
     });
 
@@ -80,11 +80,11 @@ fn an_open_turn_that_was_torn_twice_is_whole_after_the_next_save() {
     recorder.append(vec![Message::user("Where to eat?")]).unwrap();
     recorder.save_open(&Message::assistant("In Alf"), &[]);
     store.tear(2);
-    let while_torn = archive.open_turns(recorder.conversation()).unwrap();
+    let while_torn = archive.open_turns().list(recorder.conversation()).unwrap();
 
     recorder.save_open(&Message::assistant("In Alfama, by"), &[]);
 
-    let whole = archive.open_turns(recorder.conversation()).unwrap();
+    let whole = archive.open_turns().list(recorder.conversation()).unwrap();
     assert_eq!((while_torn, whole[0].partial.text()), (vec![], "In Alfama, by".to_owned()));
 }
 

@@ -25,38 +25,41 @@ fn fill(archive: &Archive) {
         let mut talk = archive.start(Conversation::titled(title)).unwrap();
         let asked = talk.append(Message::user("Where to eat?")).unwrap();
         talk.append(Message::assistant("In Alfama.")).unwrap();
-        archive.label(talk.id(), asked.head, Some("idea")).unwrap();
-        archive.pin(talk.id(), asked.head).unwrap();
+        archive.marks().label(talk.id(), asked.head, Some("idea")).unwrap();
+        archive.marks().pin(talk.id(), asked.head).unwrap();
         let mut cheap = talk.fork(asked.head, "on a budget").unwrap();
         cheap.append(Message::assistant("A tasca.")).unwrap();
-        archive.remember_for(talk.id(), "seen", Some("yes")).unwrap();
+        archive.state().remember_for(talk.id(), "seen", Some("yes")).unwrap();
     }
     let mut trimmed = archive.start(Conversation::titled("Braga")).unwrap();
     trimmed.append(Message::user("First.")).unwrap();
     let last = trimmed.append(Message::assistant("Last.")).unwrap();
-    archive.delete_messages(trimmed.id(), &[last.head], Children::Refuse, "user-requested").unwrap();
+    archive
+        .removal()
+        .delete_messages(trimmed.id(), &[last.head], Children::Refuse, "user-requested")
+        .unwrap();
     archive.start(Conversation::titled("empty")).unwrap();
     let gone = archive.start(Conversation::titled("gone")).unwrap();
-    archive.delete_conversations(&[gone.id()], "user-requested");
-    archive.remember("line", Some("of the prompt")).unwrap();
-    while archive.maintain(Task::Index, Duration::MAX).unwrap() > 0 {}
+    archive.removal().delete(&[gone.id()], "user-requested");
+    archive.state().remember("line", Some("of the prompt")).unwrap();
+    while archive.maintenance().run(Task::Index, Duration::MAX).unwrap() > 0 {}
 }
 
 /// A vault as it is told.
 fn told(archive: &Archive) -> Vec<String> {
     let mut told = Vec::new();
-    for id in archive.survey().unwrap().conversations {
+    for id in archive.maintenance().survey().unwrap().conversations {
         let mut stored = archive.conversation(id).unwrap();
         // Counts changes.
         stored.version = 0;
-        let all = archive.all_messages(id, Order::OldestFirst, 0, 100).unwrap();
-        let seen = archive.recall_for(id, "seen").unwrap();
+        let all = archive.reader().all_messages(id, Order::OldestFirst, 0, 100).unwrap();
+        let seen = archive.state().recall_for(id, "seen").unwrap();
         told.push(format!("{stored:?} {all:?} {seen:?}"));
     }
     told.sort();
     let found = archive.search(&Search { text: "eat".into(), ..Search::default() }).unwrap();
-    told.push(format!("{:?} {:?}", found.items.len(), archive.recall("line").unwrap()));
-    told.push(format!("{:?}", archive.audit(&Default::default()).unwrap()));
+    told.push(format!("{:?} {:?}", found.items.len(), archive.state().recall("line").unwrap()));
+    told.push(format!("{:?}", archive.audit().query(&Default::default()).unwrap()));
     let events = archive.events_after(0).next(Duration::ZERO).unwrap();
     told.push(format!("{:?}", events.iter().find(|event| event.kind.name() == "conversationDeleted")));
     told
@@ -250,7 +253,7 @@ fn nothing_is_lost_while_others_write(scheme: &str, rounds: usize) {
                         let text = format!("{writer}-{said}");
                         archive.resume(shared).unwrap().append(Message::user(text.as_str())).unwrap();
                         own.append(Message::assistant(text.as_str())).unwrap();
-                        archive.remember(&format!("said.{writer}"), Some(&text)).unwrap();
+                        archive.state().remember(&format!("said.{writer}"), Some(&text)).unwrap();
                         archive.start(Conversation::titled(text)).unwrap();
                     }
                     (said, own.id())
@@ -265,13 +268,13 @@ fn nothing_is_lost_while_others_write(scheme: &str, rounds: usize) {
 
     let archive = machine.open(&url);
     let all: usize = said.iter().map(|(said, _)| said).sum();
-    let messages = archive.all_messages(shared, Order::OldestFirst, 0, u64::MAX).unwrap();
+    let messages = archive.reader().all_messages(shared, Order::OldestFirst, 0, u64::MAX).unwrap();
     assert_eq!((messages.len(), titles(&archive).len()), (all, 3 + all));
     for (writer, (said, own)) in said.iter().enumerate() {
         let own = archive.conversation(*own).unwrap();
         assert_eq!((own.messages, own.last), (*said as u64, format!("{writer}-{said}")));
     }
-    let last = |writer: usize| archive.recall(&format!("said.{writer}")).unwrap();
+    let last = |writer: usize| archive.state().recall(&format!("said.{writer}")).unwrap();
     let said = |writer: usize| Some(format!("{writer}-{}", said[writer].0));
     assert_eq!([last(0), last(1)], [said(0), said(1)]);
     assert_eq!(verified(&archive), [""; 0]);

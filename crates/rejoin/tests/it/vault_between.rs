@@ -98,14 +98,14 @@ fn inner_name(url: &StoreUrl) -> ConversationId {
 fn what_is_stored_while_a_blob_is_sealed_stays(scheme: &str) {
     let machine = Machine::new();
     let url = machine.vault(scheme);
-    machine.open(&url).remember("colour", Some("red")).unwrap();
+    machine.open(&url).state().remember("colour", Some("red")).unwrap();
     let other = machine.open(&url);
     let (tell, told) = mpsc::channel();
     let (writers, threads) = mpsc::channel();
 
     let act = move || {
         let writer = std::thread::spawn(move || {
-            other.remember("colour", Some("blue")).unwrap();
+            other.state().remember("colour", Some("blue")).unwrap();
             let _ = tell.send(());
         });
         // Nobody has to let it write now.
@@ -115,7 +115,7 @@ fn what_is_stored_while_a_blob_is_sealed_stays(scheme: &str) {
     seal_anew(&machine, &url, vec![(Moment::Read, Box::new(act))]);
     threads.recv().unwrap().join().unwrap();
 
-    assert_eq!(machine.open(&url).recall("colour").unwrap().as_deref(), Some("blue"));
+    assert_eq!(machine.open(&url).state().recall("colour").unwrap().as_deref(), Some("blue"));
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn what_is_stored_while_a_blob_in_files_is_sealed_stays() {
 }
 
 fn texts(archive: &Archive, id: ConversationId) -> Vec<String> {
-    let all = archive.all_messages(id, Order::OldestFirst, 0, u64::MAX).unwrap();
+    let all = archive.reader().all_messages(id, Order::OldestFirst, 0, u64::MAX).unwrap();
     all.iter().map(|stored| stored.message.text()).collect()
 }
 
@@ -202,7 +202,11 @@ fn a_key_that_goes_with_a_purge_is_never_wrapped_with_one_that_stays() {
     let [before, data, _] = stand(observed.as_ref());
     let key = &data[..16];
 
-    let report = Archive::with_vault(Arc::new(vault)).purge(&[gone], PurgeReason::UserRequested, &mut |_| ());
+    let report = Archive::with_vault(Arc::new(vault)).removal().purge(
+        &[gone],
+        PurgeReason::UserRequested,
+        &mut |_| (),
+    );
 
     let holds = |blob: &[u8]| blob.windows(key.len()).any(|part| part == key);
     let seen = std::mem::take(&mut *seen.lock().unwrap());

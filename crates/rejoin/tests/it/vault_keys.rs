@@ -63,7 +63,7 @@ pub(crate) fn say(archive: &Archive, text: &str) -> ConversationId {
 }
 
 pub(crate) fn titles(archive: &Archive) -> Vec<String> {
-    let ids = archive.survey().unwrap().conversations.into_iter();
+    let ids = archive.maintenance().survey().unwrap().conversations.into_iter();
     let mut titles: Vec<String> =
         ids.filter_map(|id| archive.conversation(id).unwrap().conversation.title).collect();
     titles.sort();
@@ -71,8 +71,8 @@ pub(crate) fn titles(archive: &Archive) -> Vec<String> {
 }
 
 pub(crate) fn verified(archive: &Archive) -> Vec<String> {
-    let survey = archive.survey().unwrap();
-    let faults = survey.conversations.iter().flat_map(|id| archive.verify(*id).unwrap().faults);
+    let survey = archive.maintenance().survey().unwrap();
+    let faults = survey.conversations.iter().flat_map(|id| archive.maintenance().verify(*id).unwrap().faults);
     survey.faults.iter().cloned().chain(faults).collect()
 }
 
@@ -213,13 +213,13 @@ fn converts(plain: &str, sealed: &str) {
     let trip = say(&archive, "trip");
     let mut talk = archive.resume(trip).unwrap();
     let receipt = talk.append(Message::assistant("Try a tasca.")).unwrap();
-    archive.pin(trip, receipt.head).unwrap();
+    archive.marks().pin(trip, receipt.head).unwrap();
     let mut cheap = talk.fork(receipt.head, "on a budget").unwrap();
     cheap.append(Message::user("Cheaper.")).unwrap();
     // Large enough to be kept in pieces beside the message.
     let picture = Message::new(Role::User, vec![Block::Media(picture())]);
     let shown = cheap.append(picture.clone()).unwrap().head;
-    archive.remember("seen", Some("yes")).unwrap();
+    archive.state().remember("seen", Some("yes")).unwrap();
     say(&archive, "other");
     let known = snapshot(&archive, trip);
     drop((archive, talk, cheap));
@@ -236,13 +236,13 @@ fn converts(plain: &str, sealed: &str) {
     for url in [&vault, &back] {
         let read = machine.open(url).messages(trip, &[shown]).unwrap();
         assert_eq!(read[0].message.blocks, picture.blocks);
-        assert_eq!(machine.open(url).attachments(trip).unwrap().len(), 1);
+        assert_eq!(machine.open(url).attachments().list(trip).unwrap().len(), 1);
     }
     assert_eq!(
         [snapshot(&machine.open(&vault), trip), snapshot(&machine.open(&back), trip)],
         [known.clone(), known]
     );
-    assert_eq!(machine.open(&vault).recall("seen").unwrap().as_deref(), Some("yes"));
+    assert_eq!(machine.open(&vault).state().recall("seen").unwrap().as_deref(), Some("yes"));
     assert_eq!(verified(&machine.open(&vault)), [""; 0]);
     assert!(!machine.path("plain").exists());
 }
@@ -259,7 +259,7 @@ fn snapshot(archive: &Archive, id: ConversationId) -> String {
     let mut stored = archive.conversation(id).unwrap();
     // Counts changes, of which a copy has seen others; and sealed bytes are more.
     (stored.version, stored.bytes) = (0, 0);
-    let all = archive.all_messages(id, rejoin::store::Order::OldestFirst, 0, 100).unwrap();
+    let all = archive.reader().all_messages(id, rejoin::store::Order::OldestFirst, 0, 100).unwrap();
     let told: Vec<_> =
         all.iter().map(|message| (message.id, message.parent, message.digest, message.is_pinned)).collect();
     format!("{stored:?} {told:?}")
@@ -282,7 +282,7 @@ fn copied(machine: &Machine, plain: &str) -> (StoreUrl, StoreUrl, ConversationId
     let trip = say(&archive, "trip");
     let mut talk = archive.resume(trip).unwrap();
     let said = talk.append(Message::assistant("Try a tasca.")).unwrap().head;
-    archive.label(trip, said, Some("idea")).unwrap();
+    archive.marks().label(trip, said, Some("idea")).unwrap();
     drop((archive, talk));
     let vault = machine.vault(&format!("vault+{plain}"));
     from.convert(&vault, &machine.access(), &mut |_, _, _| ()).unwrap();
@@ -295,24 +295,27 @@ fn notes_and_removals_are_copied_again(plain: &str) {
     let convert = || from.convert(&vault, &machine.access(), &mut |_, _, _| ()).unwrap();
     let told = |url: &StoreUrl| {
         let archive = machine.open(url);
-        let all = archive.all_messages(trip, rejoin::store::Order::OldestFirst, 0, 100).unwrap();
+        let all = archive.reader().all_messages(trip, rejoin::store::Order::OldestFirst, 0, 100).unwrap();
         let notes: Vec<_> =
             all.into_iter().map(|message| (message.id, message.message.label, message.is_pinned)).collect();
-        (notes, archive.recall("seen").unwrap())
+        (notes, archive.state().recall("seen").unwrap())
     };
 
-    machine.open(&from).label(trip, said, Some("better idea")).unwrap();
+    machine.open(&from).marks().label(trip, said, Some("better idea")).unwrap();
     convert();
     let labelled = (told(&vault), told(&from));
     let archive = machine.open(&from);
-    archive.label(trip, said, None).unwrap();
-    archive.pin(trip, said).unwrap();
-    archive.remember("seen", Some("yes")).unwrap();
+    archive.marks().label(trip, said, None).unwrap();
+    archive.marks().pin(trip, said).unwrap();
+    archive.state().remember("seen", Some("yes")).unwrap();
     drop(archive);
     convert();
     let pinned = (told(&vault), told(&from));
     let archive = machine.open(&from);
-    archive.delete_messages(trip, &[said], rejoin::store::Children::Refuse, "user-requested").unwrap();
+    archive
+        .removal()
+        .delete_messages(trip, &[said], rejoin::store::Children::Refuse, "user-requested")
+        .unwrap();
     archive.resume(trip).unwrap().append(Message::assistant("Another.")).unwrap();
     drop(archive);
     convert();
@@ -335,7 +338,7 @@ fn notes_and_removals_in_files_are_copied_again() {
 /// What an archive tells of a conversation and of what a program remembers.
 fn told(archive: &Archive, id: ConversationId) -> (Option<String>, u64, [Option<String>; 2]) {
     let stored = archive.conversation(id).unwrap();
-    let recalled = ["seen", "here"].map(|name| archive.recall(name).unwrap());
+    let recalled = ["seen", "here"].map(|name| archive.state().recall(name).unwrap());
     (stored.conversation.title, stored.messages, recalled)
 }
 
@@ -345,17 +348,17 @@ fn what_was_changed_in_the_copy_stays(plain: &str) {
     let convert = || from.convert(&vault, &machine.access(), &mut |_, _, _| ());
     let archive = machine.open(&from);
     let other = say(&archive, "other");
-    archive.remember("seen", Some("before")).unwrap();
+    archive.state().remember("seen", Some("before")).unwrap();
     drop(archive);
     convert().unwrap();
     let archive = machine.open(&vault);
     archive.update(trip, |header| header.title = Some("Lisbon".to_owned())).unwrap();
-    archive.label(trip, said, Some("kept")).unwrap();
+    archive.marks().label(trip, said, Some("kept")).unwrap();
     archive.resume(trip).unwrap().append(Message::user("Said in the vault.")).unwrap();
-    archive.remember("seen", Some("in the vault")).unwrap();
-    archive.remember("here", Some("only")).unwrap();
+    archive.state().remember("seen", Some("in the vault")).unwrap();
+    archive.state().remember("here", Some("only")).unwrap();
     let begun = say(&archive, "begun in the vault");
-    archive.delete_conversations(&[other], "user-requested");
+    archive.removal().delete(&[other], "user-requested");
     drop(archive);
 
     let again = convert().unwrap();
@@ -363,11 +366,11 @@ fn what_was_changed_in_the_copy_stays(plain: &str) {
     // What comes into the old store after that is copied, and nothing else is touched.
     let archive = machine.open(&from);
     let late = say(&archive, "late");
-    archive.remember("late", Some("yes")).unwrap();
+    archive.state().remember("late", Some("yes")).unwrap();
     drop(archive);
     convert().unwrap();
     let archive = machine.open(&vault);
-    let after = (told(&archive, trip), archive.recall("late").unwrap());
+    let after = (told(&archive, trip), archive.state().recall("late").unwrap());
     let all = titles(&archive);
     let note = archive.messages(trip, &[said]).unwrap().remove(0).message.label;
     drop(archive);
@@ -403,7 +406,7 @@ fn what_is_written_before_erasing_stays(from: &StoreUrl, to: &StoreUrl, machine:
 
     let said = from.erase_converted(&compared, &access).unwrap_err().kind();
     let compared = convert();
-    machine.open(from).remember("left", Some(&from.to_string())).unwrap();
+    machine.open(from).state().remember("left", Some(&from.to_string())).unwrap();
     let remembered = from.erase_converted(&compared, &access).unwrap_err().kind();
     let compared = convert();
     from.erase_converted(&compared, &access).unwrap();
@@ -411,7 +414,7 @@ fn what_is_written_before_erasing_stays(from: &StoreUrl, to: &StoreUrl, machine:
     assert_eq!([said, remembered], [ErrorKind::Conflict; 2]);
     let archive = machine.open(to);
     assert!(titles(&archive).contains(&"meanwhile".to_owned()));
-    assert_eq!(archive.recall("left").unwrap(), Some(from.to_string()));
+    assert_eq!(archive.state().recall("left").unwrap(), Some(from.to_string()));
     assert!(!from.path().unwrap().exists());
 }
 

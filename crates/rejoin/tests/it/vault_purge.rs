@@ -40,7 +40,7 @@ fn open_image(machine: &Machine, image: &StoreUrl) -> rejoin::Result<Archive> {
 }
 
 fn purge(archive: &Archive, id: ConversationId) -> rejoin::PurgeReport {
-    archive.purge(&[id], PurgeReason::UserRequested, &mut |_| ())
+    archive.removal().purge(&[id], PurgeReason::UserRequested, &mut |_| ())
 }
 
 fn a_purge_closes_older_copies(scheme: &str) {
@@ -60,7 +60,7 @@ fn a_purge_closes_older_copies(scheme: &str) {
     assert_eq!(titles(&machine.open(&url)), ["after", "stays"]);
     assert_eq!(verified(&machine.open(&url)), [""; 0]);
     assert_eq!(open_image(&machine, &image).unwrap_err().kind(), ErrorKind::Denied);
-    let entries = machine.open(&url).audit(&Default::default()).unwrap();
+    let entries = machine.open(&url).audit().query(&Default::default()).unwrap();
     let actions: Vec<AuditAction> = entries.into_iter().map(|entry| entry.action).collect();
     assert_eq!(actions, [AuditAction::PurgeCompleted, AuditAction::Rotated, AuditAction::Purged]);
 }
@@ -105,11 +105,11 @@ fn a_scrub_closes_older_copies(scheme: &str) {
     let told = say(&archive, "the key is ghp_16C7e42F292c6912E7710c838347Ae178B4a");
     let clean = say(&archive, "nothing here");
     let image = image(&machine, &url);
-    let look = archive.scrub(told, ScrubMode::Look).unwrap();
+    let look = archive.removal().scrub(told, ScrubMode::Look).unwrap();
     let (opens_before, keys) = (open_image(&machine, &image).is_ok(), data_keys(&machine));
 
-    let scrubbed = archive.scrub(told, ScrubMode::Replace).unwrap();
-    let nothing = archive.scrub(clean, ScrubMode::Replace).unwrap();
+    let scrubbed = archive.removal().scrub(told, ScrubMode::Replace).unwrap();
+    let nothing = archive.removal().scrub(clean, ScrubMode::Replace).unwrap();
 
     assert!(!look.is_clean() && !scrubbed.is_clean() && nothing.is_clean() && opens_before);
     assert_eq!(open_image(&machine, &image).unwrap_err().kind(), ErrorKind::Denied);
@@ -119,7 +119,7 @@ fn a_scrub_closes_older_copies(scheme: &str) {
     let rotations = |entries: Vec<rejoin::AuditEntry>| {
         entries.iter().filter(|entry| entry.action == AuditAction::Rotated).count()
     };
-    assert_eq!(rotations(archive.audit(&Default::default()).unwrap()), 1);
+    assert_eq!(rotations(archive.audit().query(&Default::default()).unwrap()), 1);
     drop(archive);
     let archive = machine.open(&url);
     assert_eq!((verified(&archive), archive.conversation(told).unwrap().messages), (vec![], 1));
@@ -136,11 +136,14 @@ fn a_scrub_in_files_closes_older_copies_to_the_keys_of_after() {
 }
 
 /// A vault whose process ends before anything is sealed anew or erased.
-struct CutOff(Archive);
+struct CutOff {
+    archive: Archive,
+    store: Arc<dyn Store>,
+}
 
 impl Around for CutOff {
     fn inner(&self) -> &dyn Store {
-        self.0.store()
+        self.store.as_ref()
     }
 
     fn writing<T>(
@@ -173,7 +176,7 @@ impl Vault for CutOff {
     }
 
     fn quarantined(&self) -> rejoin::Result<Vec<Quarantined>> {
-        self.0.quarantined()
+        self.archive.vault().quarantined()
     }
 
     fn discard(&self, _: &[Quarantined]) -> rejoin::Result<()> {
@@ -190,11 +193,13 @@ fn a_scrub_that_was_cut_off_is_made_up_for_by_the_next_though_it_finds_nothing()
     say(&archive, "nothing here");
     let (image, keys) = (image(&machine, &url), data_keys(&machine));
 
-    let cut_off = Archive::with_vault(Arc::new(CutOff(archive.clone()))).scrub(told, ScrubMode::Replace);
+    let store = url.open_with(&machine.access()).unwrap();
+    let vault = Arc::new(CutOff { archive: archive.clone(), store });
+    let cut_off = Archive::with_vault(vault).removal().scrub(told, ScrubMode::Replace);
     let between = data_keys(&machine);
-    let scrubbed = archive.scrub(told, ScrubMode::Replace).unwrap();
+    let scrubbed = archive.removal().scrub(told, ScrubMode::Replace).unwrap();
     let after = data_keys(&machine);
-    let again = archive.scrub(told, ScrubMode::Replace).unwrap();
+    let again = archive.removal().scrub(told, ScrubMode::Replace).unwrap();
 
     assert_eq!(cut_off.unwrap_err().kind(), ErrorKind::Unavailable);
     assert!(scrubbed.is_clean() && again.is_clean());
@@ -224,7 +229,7 @@ fn sweeps_of_several_projects_replace_the_keys_once_and_tell_what_goes_before() 
     };
     let mut told = Vec::new();
 
-    let swept = archive.sweep_all(&[sweep("/home/ada/one"), sweep("/home/ada/two")], &mut |id| {
+    let swept = archive.retention().sweep_all(&[sweep("/home/ada/one"), sweep("/home/ada/two")], &mut |id| {
         told.push((id, titles(&archive).len()));
         Ok(())
     });
@@ -232,7 +237,7 @@ fn sweeps_of_several_projects_replace_the_keys_once_and_tell_what_goes_before() 
     let Swept::Done(report) = swept.unwrap() else { panic!("the clock is believed") };
     assert_eq!((report.keys, &report.purged[..]), (PurgeKeys::Rotated, &due[..]));
     assert_eq!((told, titles(&archive)), (vec![(due[0], 2), (due[1], 1)], vec![]));
-    let entries = archive.audit(&Default::default()).unwrap();
+    let entries = archive.audit().query(&Default::default()).unwrap();
     assert_eq!(entries.iter().filter(|entry| entry.action == AuditAction::Rotated).count(), 1);
 }
 
@@ -244,7 +249,7 @@ fn without_new_keys_an_older_copy_opens_and_shows_what_is_gone() {
     let gone = say(&archive, "gone");
     let image = image(&machine, &url);
 
-    archive.delete_conversations(&[gone], "user-requested");
+    archive.removal().delete(&[gone], "user-requested");
 
     assert_eq!(titles(&archive), [""; 0]);
     assert_eq!(titles(&open_image(&machine, &image).unwrap()), ["gone"]);
@@ -315,7 +320,8 @@ fn keys_that_cannot_be_replaced_are_told_and_replaced_by_the_next() {
     let locked = open(Some(Arc::new(Locked)));
     let report = purge(&locked, gone);
     let is_open = open_image().is_ok();
-    let retried = [locked.finish_erasing().unwrap(), open(unlocked()).finish_erasing().unwrap()];
+    let retried =
+        [locked.removal().finish_erasing().unwrap(), open(unlocked()).removal().finish_erasing().unwrap()];
 
     assert_eq!((report.keys, report.purged.len(), is_open), (PurgeKeys::Failed, 1, true));
     assert_eq!(retried, [false, true]);
@@ -342,7 +348,7 @@ fn open_with(machine: &Machine, url: &StoreUrl, keyring: Option<Arc<dyn SecretPl
 }
 
 fn everything(archive: &Archive) -> rejoin::PurgeReport {
-    archive.purge_everything(PurgeReason::WorkspaceReset, &mut |_| ()).unwrap()
+    archive.removal().purge_everything(PurgeReason::WorkspaceReset, &mut |_| ()).unwrap()
 }
 
 #[test]
@@ -353,12 +359,12 @@ fn keys_that_are_due_are_replaced_by_a_purge_of_everything_though_nothing_is_lef
 
     let first = purge(&locked, gone).keys;
     let again = everything(&locked).keys;
-    let is_left = locked.recall("purge.keys").unwrap().is_some();
+    let is_left = locked.state().recall("purge.keys").unwrap().is_some();
     let archive = open_with(&machine, &url, unlocked(&machine));
     let last = everything(&archive).keys;
 
     assert_eq!((first, again, is_left), (PurgeKeys::Failed, PurgeKeys::Failed, true));
-    assert_eq!((last, archive.recall("purge.keys").unwrap()), (PurgeKeys::Rotated, None));
+    assert_eq!((last, archive.state().recall("purge.keys").unwrap()), (PurgeKeys::Rotated, None));
 }
 
 #[test]
@@ -371,12 +377,13 @@ fn a_sweep_replaces_keys_once_though_an_earlier_purge_could_not() {
     archive.update(due, |header| header.expires_at = Some(Time::from_micros(1))).unwrap();
 
     let retention = Retention::FOREVER;
-    let swept = archive.sweep(&Sweep { project: None, retention, active: &[], is_alive: &|_| false });
+    let swept =
+        archive.retention().sweep(&Sweep { project: None, retention, active: &[], is_alive: &|_| false });
 
     assert!(matches!(swept, Ok(Swept::Done(report)) if report.keys == PurgeKeys::Rotated));
-    let entries = archive.audit(&Default::default()).unwrap();
+    let entries = archive.audit().query(&Default::default()).unwrap();
     let rotated = entries.iter().filter(|entry| entry.action == AuditAction::Rotated).count();
-    assert_eq!((rotated, archive.recall("purge.keys").unwrap()), (1, None));
+    assert_eq!((rotated, archive.state().recall("purge.keys").unwrap()), (1, None));
 }
 
 /// A keyring that ends whoever wants to keep something in it.
@@ -406,8 +413,8 @@ fn a_purge_of_everything_that_is_killed_before_its_new_keys_is_made_up_for() {
     let died = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| everything(&dying)));
     drop(dying);
     let archive = open_with(&machine, &url, unlocked(&machine));
-    let before = archive.recall("purge.keys").unwrap().is_some();
-    let is_finished = archive.finish_erasing().unwrap();
+    let before = archive.state().recall("purge.keys").unwrap().is_some();
+    let is_finished = archive.removal().finish_erasing().unwrap();
 
     assert_eq!((died.is_err(), titles(&archive), before, is_finished), (true, vec![], true, true));
 }

@@ -1,6 +1,6 @@
 //! What is asked: the words that an answer must be about, and the kind of thing that is wanted.
 
-use rejoin::{each_sentence, is_common_word, word_root, words};
+use rejoin::text::{each_sentence, is_common_word, word_root, words};
 
 /// More words than this make a text, not a question.
 const MOST_TERMS: usize = 32;

@@ -3,8 +3,9 @@
 //! Words count by how rare they are in the conversation. More than half of that weight must be in a statement; one
 //! shared word is not an answer. Among equals the newest comes first, because people change their minds.
 
+use rejoin::text::{each_sentence, each_word, word_root};
 use rejoin::view::Viewed;
-use rejoin::{MessageId, Role, each_sentence, each_word, word_root};
+use rejoin::{MessageId, Role};
 
 use crate::providers::offline::is_own;
 use crate::providers::offline::question::{Question, is_negated, is_question};
@@ -157,7 +158,7 @@ fn candidate<'a>(question: &Question, statement: &'a str, message: usize) -> Opt
     if candidate.terms == 0 {
         return None;
     }
-    candidate.is_negated = is_negated(&rejoin::words(&statement[..looked_at]), 0);
+    candidate.is_negated = is_negated(&rejoin::text::words(&statement[..looked_at]), 0);
     Some(candidate)
 }
 
@@ -190,5 +191,5 @@ fn worth(question: &Question, candidate: &Candidate<'_>, weights: &[f64]) -> Opt
 }
 
 fn same_words(one: &str, other: &str) -> bool {
-    rejoin::words(one) == rejoin::words(other)
+    rejoin::text::words(one) == rejoin::text::words(other)
 }

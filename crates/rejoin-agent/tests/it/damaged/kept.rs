@@ -36,7 +36,7 @@ impl Compacted {
             match dice.below(4) {
                 0 => compaction.kept.push(Kept { message: stored.id, text: None }),
                 1 => compaction.kept.push(Kept { message: stored.id, text: Some("cut".to_owned()) }),
-                2 => archive.pin(handle.id(), stored.id).unwrap(),
+                2 => archive.marks().pin(handle.id(), stored.id).unwrap(),
                 _ => {}
             }
         }

@@ -25,7 +25,7 @@ impl Survey {
         let mut survey = Self { old: Vec::new(), held: 0, active, active_is_old: false };
         let list =
             List { project: Some(context.project_key(archive)?), includes_expired: true, ..List::default() };
-        archive.each_conversation(&list, &mut |stored| {
+        archive.reader().each_conversation(&list, &mut |stored| {
             if !age.covers(&stored) {
                 return Ok(());
             }

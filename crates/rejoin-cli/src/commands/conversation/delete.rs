@@ -52,7 +52,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let children = if args.cascade { Children::Remove } else { Children::Refuse };
     let (mut messages, mut bytes) = (0, 0);
     if let Some(conversation) = chosen.conversation {
-        let outcome = archive.delete_messages(conversation, &chosen.found, children, "deleted by the user");
+        let outcome = archive.removal().delete_messages(conversation, &chosen.found, children, "deleted by the user");
         let deleted = outcome.map_err(|error| match error.kind() {
             ErrorKind::Conflict => has_children(&archive, conversation, &chosen.found),
             _ => error.into(),
@@ -114,7 +114,7 @@ fn find(archive: &Archive, name: &str) -> Result<Option<(ConversationId, Message
 /// Says which of the messages is followed by one that would be left behind.
 fn has_children(archive: &Archive, conversation: ConversationId, going: &[MessageId]) -> Failure {
     let followed = || -> Stored<Option<MessageId>> {
-        let all = archive.all_messages(conversation, Order::OldestFirst, 0, u64::MAX)?;
+        let all = archive.reader().all_messages(conversation, Order::OldestFirst, 0, u64::MAX)?;
         let left = all.iter().filter(|message| !going.contains(&message.id));
         Ok(left.filter_map(|message| message.parent).find(|parent| going.contains(parent)))
     };

@@ -71,7 +71,7 @@ fn carry_out(archive: &Archive, removal: &mut Removal, children: Children) -> Re
     match &removal.part {
         Part::Whole => removal.bytes = removal::delete_conversation(archive, removal.stored.id)?,
         Part::Messages(ids) => {
-            let deleted = archive.delete_messages(removal.stored.id, ids, children, REASON)?;
+            let deleted = archive.removal().delete_messages(removal.stored.id, ids, children, REASON)?;
             (removal.messages, removal.bytes) = (deleted.messages, deleted.bytes);
         }
     }

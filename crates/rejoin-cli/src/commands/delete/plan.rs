@@ -61,7 +61,7 @@ impl Plan {
     pub(super) fn make(archive: &Archive, names: &[String], children: Children) -> Result<Self, Failure> {
         let mut plan = Self { items: Vec::new(), removals: Vec::new() };
         for name in names {
-            let (named, fate) = match archive.resolve(name) {
+            let (named, fate) = match archive.names().resolve(name) {
                 Ok(named) => (Some(named), Fate::Waiting),
                 Err(error) if error.kind() == ErrorKind::NotFound && is_message(archive, name)? => {
                     (None, Fate::Missing)
@@ -112,7 +112,7 @@ impl Plan {
         };
         let whole = self.items.iter_mut().find(|item| item.named == Some(Named::Conversation(id)));
         if let Some(item) = whole {
-            let (messages, bytes) = (stored.messages, stored.bytes + archive.attached_bytes(id)?);
+            let (messages, bytes) = (stored.messages, stored.bytes + archive.attachments().bytes(id)?);
             (item.messages, item.bytes) = (messages, bytes);
             self.removals.push(Removal { stored, part: Part::Whole, messages, bytes });
             return Ok(());
@@ -146,7 +146,7 @@ impl Plan {
     /// Whether a conversation of plain files is to go of which nothing can be read. It would be missed forever otherwise.
     fn gives_up(&self, archive: &Archive, id: ConversationId, error: &Error) -> bool {
         let is_whole = self.items.iter().any(|item| item.named == Some(Named::Conversation(id)));
-        let store = archive.store().capabilities();
+        let store = archive.reader().capabilities();
         is_whole && error.kind() == ErrorKind::Corrupt && store.reads_past_damage && !store.is_sealed
     }
 
@@ -216,7 +216,7 @@ fn going(
     let mut going: BTreeMap<MessageId, Going> = BTreeMap::new();
     let everything = Selection::All { order: Order::OldestFirst, offset: 0, limit: u64::MAX };
     // A message arrives after its parent, so one pass reaches the whole subtree.
-    archive.store().read(id, everything, &mut |seen| {
+    archive.reader().visit(id, everything, &mut |seen| {
         let own = places.get(&seen.id).copied();
         let parents = seen.parent.and_then(|parent| going.get(&parent)).map(|parent| parent.because_of);
         if let Some(because_of) = own.or(parents) {
@@ -233,7 +233,7 @@ fn going(
 /// Whether a name that was not found must have been a message's, so that it counts as deleted.
 fn is_message(archive: &Archive, name: &str) -> Result<bool, Failure> {
     if let Some((conversation, message)) = name.split_once('/') {
-        return Ok(archive.resolve_conversation(conversation).is_ok() && message.parse::<MessageId>().is_ok());
+        return Ok(archive.names().conversation(conversation).is_ok() && message.parse::<MessageId>().is_ok());
     }
     let has_form = name.len() == SHORT_LENGTH && name.parse::<MessageId>().is_ok();
     Ok(has_form && !was_conversation(archive, name)?)

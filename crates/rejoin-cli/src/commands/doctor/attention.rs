@@ -30,7 +30,7 @@ fn count(context: &Context, now: Time) -> Result<(u64, u64), Failure> {
     let archive = context.archive_to_read()?;
     let (mut expired, mut imported) = (0, 0);
     let list = List { includes_expired: true, ..List::default() };
-    archive.each_conversation(&list, &mut |stored| {
+    archive.reader().each_conversation(&list, &mut |stored| {
         let header = &stored.conversation;
         expired += u64::from(header.expires_at.is_some_and(|expires| expires <= now) && header.hold == Hold::None);
         imported += u64::from(header.hold == Hold::Import);

@@ -58,7 +58,7 @@ fn look(context: &Context) -> Result<Looked, Failure> {
     let mut looked = Looked::default();
     let mut left = BUDGET;
     let list = List { includes_expired: true, ..List::default() };
-    archive.each_conversation(&list, &mut |stored| {
+    archive.reader().each_conversation(&list, &mut |stored| {
         looked.all += 1;
         if left > 0 {
             left = left.saturating_sub(stored.messages);

@@ -44,7 +44,7 @@ pub(super) fn mend(finding: &mut Finding, context: &Context) {
         }
         Some(Ailment::KeyInside) => context
             .archive_to_read()
-            .and_then(|archive| Ok(archive.move_redaction_key()?))
+            .and_then(|archive| Ok(archive.redaction().move_key()?))
             .map(|()| "mended: the key is no longer in the store".to_owned()),
         _ => return,
     };
@@ -61,7 +61,7 @@ fn work(task: Task, doing: &str, all: u64, context: &Context) -> Result<(), Fail
     let progress = context.progress(doing, Unit::Items, Some(all));
     let mut before = all.saturating_add(1);
     loop {
-        let left = archive.maintain(task, SLICE)?;
+        let left = archive.maintenance().run(task, SLICE)?;
         progress.advance(before.saturating_sub(left));
         if left == 0 {
             return Ok(());

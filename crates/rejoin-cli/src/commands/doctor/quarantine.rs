@@ -32,7 +32,7 @@ pub(super) fn check(context: &Context) -> Option<Finding> {
 }
 
 fn look(archive: &Archive) -> Result<Vec<Quarantined>, Failure> {
-    Ok(archive.quarantined()?)
+    Ok(archive.vault().quarantined()?)
 }
 
 /// `message of a3f9c1, since 2026-11-16 12:00, goes 2026-11-23 12:00`.

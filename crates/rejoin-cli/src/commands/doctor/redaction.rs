@@ -37,7 +37,7 @@ pub(super) fn check(context: &Context, url: &StoreUrl) -> Vec<Finding> {
         }
     }
     // A store in trouble is told elsewhere.
-    let is_inside = context.archive_to_read().and_then(|archive| Ok(archive.holds_redaction_key()?));
+    let is_inside = context.archive_to_read().and_then(|archive| Ok(archive.redaction().holds_key()?));
     if is_inside.unwrap_or(false) {
         findings.push(finding(Ailment::KeyInside, &file));
     }
@@ -79,7 +79,7 @@ fn has_markers(archive: &Archive) -> Result<bool, Failure> {
     let found = archive.search(&Search { text: "redacted".to_owned(), limit: LOOKED_AT, ..Search::default() })?;
     for hit in found.items {
         if hit.read()?.privacy.is_some_and(|notes| !notes.redaction_rules.is_empty()) {
-            return Ok(!archive.holds_redaction_key()?);
+            return Ok(!archive.redaction().holds_key()?);
         }
     }
     Ok(false)

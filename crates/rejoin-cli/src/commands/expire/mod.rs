@@ -35,7 +35,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     }
     if !policy.is_seen(&archive)? {
         // A sweep does what an earlier purge had to leave. Where none follows, it is done all the same.
-        archive.finish_erasing()?;
+        archive.removal().finish_erasing()?;
         see(&archive, &policies, context)?;
     }
     let round = policies.sweep(&archive, context)?;
@@ -55,7 +55,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
 
 /// The report of a sweep that had nothing to do.
 fn nothing(archive: &Archive) -> PurgeReport {
-    archive.purge(&[], PurgeReason::RetentionExpired, &mut |_| {})
+    archive.removal().purge(&[], PurgeReason::RetentionExpired, &mut |_| {})
 }
 
 /// Shows what the policy does to somebody at a terminal, and asks.
@@ -71,5 +71,5 @@ fn see(archive: &Archive, policies: &Policies, context: &Context) -> Result<(), 
     let question = Shown::line(&report::question(&plan));
     let shown = Shown::lines(shown.iter().map(String::as_str));
     context.confirm_shown(&Line::report(&shown), &question, Consent::Ask)?;
-    Ok(archive.see_retention(&retention)?)
+    Ok(archive.retention().see(&retention)?)
 }

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use rejoin::export::{html, markdown};
 use rejoin::formats::{FORMATS, Format, Key, Written};
-use rejoin::{Archive, Extent, StoredConversation, slug};
+use rejoin::text::slug;
+use rejoin::{Archive, Extent, StoredConversation};
 
 use super::selection::Wanted;
 use crate::error::Failure;
@@ -92,15 +93,15 @@ impl Kind {
         };
         match self {
             Kind::Markdown => {
-                let tree = archive.tree_as_kept(stored.id, extent).map_err(failed)?;
+                let tree = archive.exports().tree_as_kept(stored.id, extent).map_err(failed)?;
                 Ok(text(".md", markdown(&tree)?))
             }
             Kind::Html => {
-                let tree = archive.tree_as_kept(stored.id, extent).map_err(failed)?;
+                let tree = archive.exports().tree_as_kept(stored.id, extent).map_err(failed)?;
                 Ok(text(".html", html(&tree)?))
             }
             Kind::Format(format) => {
-                let mut tree = archive.tree_for(format, stored.id, extent).map_err(failed)?;
+                let mut tree = archive.exports().tree_for(format, stored.id, extent).map_err(failed)?;
                 tree.key = key.cloned();
                 let mut files = format.write(&tree)?;
                 if let ([file], true) = (files.as_mut_slice(), format.is_own()) {

@@ -133,7 +133,7 @@ enum Reason {
 
 /// Asks before something leaves the store that must not.
 fn forced(archive: &Archive, wanted: &[Wanted], consent: Consent, context: &Context) -> Result<Reason, Failure> {
-    let marked = wanted.iter().filter(|one| !archive.may_leave(&one.stored)).count() as u64;
+    let marked = wanted.iter().filter(|one| !archive.exports().may_leave(&one.stored)).count() as u64;
     if marked == 0 {
         return Ok(Reason::Asked);
     }
@@ -159,7 +159,7 @@ fn note(archive: &Archive, kind: Kind, reason: Reason, written: &[&StoredConvers
     );
     entry.extra.set("format", Json::of(&kind.name()).expect("a name is JSON"));
     if !written.is_empty()
-        && let Err(error) = archive.note_audit(entry)
+        && let Err(error) = archive.audit().note(entry)
     {
         context.manner.warn(&format!("the export was not noted in the audit log: {error}"), None);
     }

@@ -68,7 +68,7 @@ fn all(args: &Args, archive: &Archive, context: &Context) -> Result<Vec<Wanted>,
     let project = if args.all_projects { None } else { Some(context.project_key(archive)?) };
     let list = List { project, includes_expired: true, ..List::default() };
     let (mut wanted, mut runs) = (Vec::new(), Vec::new());
-    archive.each_conversation(&list, &mut |stored| {
+    archive.reader().each_conversation(&list, &mut |stored| {
         match (stored.messages > 0, stored.conversation.kind == SUBAGENT) {
             (true, false) => wanted.push(Wanted::new(stored, Extent::Tree, Standing::Chosen)),
             (true, true) => runs.push(stored),
@@ -93,7 +93,7 @@ fn add_orphans(
     archive: &Archive,
 ) -> Result<(), Failure> {
     let mut started: HashMap<ConversationId, Vec<ConversationId>> = HashMap::new();
-    for run in archive.subagents(&Subagents::default())? {
+    for run in archive.subagents().list(&Subagents::default())? {
         if let Some(parent) = run.parent() {
             started.entry(parent.conversation).or_default().push(run.id);
         }

@@ -104,7 +104,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
             .hint(format!("install it: {}", args.to.installation())));
     }
     let directory = directory_of(&archive, &stored, context)?;
-    let viewed = archive.view_tree(stored.id, target, &args.to.recipient());
+    let viewed = archive.exports().view_tree(stored.id, target, &args.to.recipient());
     let (mut tree, repairs) = viewed.map_err(|error| explain(error, &stored))?;
     tree.conversations[0].header.project = Some(directory.to_string_lossy().into_owned());
     let session = tree.conversations[0].id.clone();
@@ -124,7 +124,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
         }
         let mut entry = AuditEntry::new(AuditAction::Exported, "user-requested").to(stored.id);
         entry.extra.set("format", Json::of(&args.to.command()).expect("a name is JSON"));
-        if let Err(error) = archive.note_audit(entry.counting(stored.messages, stored.bytes)) {
+        if let Err(error) = archive.audit().note(entry.counting(stored.messages, stored.bytes)) {
             context.manner.warn(&format!("the hand-off is not in the audit log: {error}"), None);
         }
     }

@@ -100,7 +100,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
             true => Scope::places(only, &archive, context)?,
             false => Scope::named(&args.paths, only, context),
         };
-        (archive.imports()?, scope.with_key(key))
+        (archive.imports().known()?, scope.with_key(key))
     };
     let looking = context.progress("Looking for files", Unit::Items, None);
     let places = scope.look(&mut imports.finder(), &imports)?;

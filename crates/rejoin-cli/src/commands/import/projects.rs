@@ -52,8 +52,8 @@ impl<'a> Projects<'a> {
     /// One that is known stays where it is: an imported file must not be able to say that it moved.
     pub(super) fn remember(&self) -> Result<(), Failure> {
         for met in self.met.borrow_mut().values_mut().filter(|met| !met.is_remembered) {
-            if self.archive.project(&met.project.key)?.is_none() {
-                self.archive.remember_project(&met.project)?;
+            if self.archive.projects().get(&met.project.key)?.is_none() {
+                self.archive.projects().remember(&met.project)?;
             }
             met.is_remembered = true;
         }

@@ -75,7 +75,7 @@ impl Scope {
         context: &Context,
     ) -> Result<Self, Failure> {
         let mut projects = vec![context.config.project().to_owned()];
-        projects.extend(archive.known_projects()?.into_iter().map(|project| PathBuf::from(project.path)));
+        projects.extend(archive.projects().list()?.into_iter().map(|project| PathBuf::from(project.path)));
         let mut roots = Vec::new();
         let mut seen = HashSet::new();
         for format in FORMATS.iter().copied().filter(|own| only.is_none_or(|only| only.name == own.name)) {

@@ -99,7 +99,7 @@ impl<'a> Work<'a> {
         // other in a store.
         items.sort_by_cached_key(|item| item.source.fingerprint().ok().map(|look| look.written_at()));
         let sources = items.iter().map(|item| (&item.source, item.format, item.deleted));
-        archive.import_all(imports, sources, &mut how, |imports, place, imported| {
+        archive.imports().add_all(imports, sources, &mut how, |imports, place, imported| {
             tell(items[place], imported)?;
             if noted.elapsed() >= NOTED {
                 note(archive, imports, projects, *mode)?;
@@ -118,9 +118,9 @@ impl<'a> Work<'a> {
             progress,
         };
         if let Some(id) = self.into {
-            return self.archive.import_into(id, &item.source, item.format, &mut how);
+            return self.archive.imports().add_into(id, &item.source, item.format, &mut how);
         }
-        self.archive.import_noting(&mut self.imports, &item.source, item.format, item.deleted, &mut how)
+        self.archive.imports().add_noting(&mut self.imports, &item.source, item.format, item.deleted, &mut how)
     }
 
     /// Notes what was imported.
@@ -135,7 +135,7 @@ impl<'a> Work<'a> {
         let mut left = report.added();
         let meter = Meter::start(context, "Making it searchable", Unit::Items, left, bytes);
         while left > 0 {
-            let still = self.archive.maintain(Task::Index, SLICE)?;
+            let still = self.archive.maintenance().run(Task::Index, SLICE)?;
             meter.advance(left.saturating_sub(still));
             if still >= left {
                 // Someone else writes faster than this; whoever searches looks through the rest.
@@ -158,5 +158,5 @@ fn note(
         return Ok(());
     }
     projects.remember()?;
-    Ok(archive.save_imports(imports)?)
+    Ok(archive.imports().save(imports)?)
 }

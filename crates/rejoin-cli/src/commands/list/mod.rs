@@ -53,7 +53,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let now = archive.now();
     let query = args.query(now, &archive, context)?;
     let (mut listed, total) = standing(&query, now, &archive, context)?;
-    context.warn_of_missing(&archive.passed_over(), "rejoin verify")?;
+    context.warn_of_missing(&archive.reader().passed_over(), "rejoin verify")?;
     let ahead = if context.is_json() { Ahead::Any } else { Ahead::Notice };
     if args.all_projects {
         let policies = Policies::of_listed(&listed.items, &archive, context)?;
@@ -114,7 +114,7 @@ impl Args {
 fn standing(query: &List, now: Time, archive: &Archive, context: &Context) -> Result<(Listed, u64), Failure> {
     let listed = archive.list(query)?;
     let items = listed.items.into_iter().map(|stored| context.as_of(now, stored)).collect();
-    Ok((Listed { items, ..listed }, archive.count(query)?))
+    Ok((Listed { items, ..listed }, archive.reader().count(query)?))
 }
 
 /// What is shown at once.
@@ -127,7 +127,7 @@ struct Page {
 fn show(shown: &Page, args: &Args, archive: &Archive, context: &Context) -> Result<(), Failure> {
     let Page { listed, total, active } = shown;
     let paths: HashMap<String, String> = match args.all_projects {
-        true => archive.known_projects()?.into_iter().map(|project| (project.key, project.path)).collect(),
+        true => archive.projects().list()?.into_iter().map(|project| (project.key, project.path)).collect(),
         false => HashMap::new(),
     };
     let clock = context.clock();
@@ -151,8 +151,8 @@ fn show(shown: &Page, args: &Args, archive: &Archive, context: &Context) -> Resu
 /// Says that there is nothing, and where something is.
 fn tell_empty(args: &Args, left_out: &[String], archive: &Archive, context: &Context) -> Result<(), Failure> {
     let everything = List { includes_expired: true, limit: 1, ..List::default() };
-    let all = archive.count(&everything)?;
-    let own = archive.count(&List { project: Some(context.project_key(archive)?), ..everything })?;
+    let all = archive.reader().count(&everything)?;
+    let own = archive.reader().count(&List { project: Some(context.project_key(archive)?), ..everything })?;
     let mut answer = context.answer();
     let in_reach = if args.all_projects { all } else { own };
     if in_reach > 0 {

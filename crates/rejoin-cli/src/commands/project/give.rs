@@ -156,14 +156,14 @@ fn destination(typed: &str, from: &Known, archive: &Archive, context: &Context) 
 fn give(archive: &Archive, from: &Known, to: &Project) -> Result<u64, Failure> {
     if from.key == to.key {
         // What was kept by the path while the directory counted as a separate project goes along.
-        let by_path = archive.move_project(&to.path, to)?;
+        let by_path = archive.projects().move_to(&to.path, to)?;
         place::carry_active(archive, &to.path, &to.key)?;
         for path in from.path.iter().chain([&to.path]) {
             project_key::remember(archive, &to.key, path, None)?;
         }
         return Ok(from.conversations + by_path);
     }
-    let moved = archive.move_project(&from.key, to)?;
+    let moved = archive.projects().move_to(&from.key, to)?;
     place::carry_active(archive, &from.key, &to.key)?;
     Ok(moved)
 }
@@ -175,15 +175,15 @@ fn carry_rules(archive: &Archive, from: &Known, to: &Project) -> Result<(), Fail
     };
     let mut ids = Vec::new();
     let list = List { project: Some(from.key.clone()), includes_expired: true, ..List::default() };
-    archive.each_conversation(&list, &mut |stored| {
+    archive.reader().each_conversation(&list, &mut |stored| {
         ids.push(stored.id);
         Ok(())
     })?;
     for id in ids {
-        let Some(text) = archive.recall_for(id, Rules::NAME)? else { continue };
+        let Some(text) = archive.state().recall_for(id, Rules::NAME)? else { continue };
         // Rules that cannot be read are asked for again.
         if let Ok(moved) = Rules::move_remembered(&text, old, &to.path, &identity) {
-            archive.remember_for(id, Rules::NAME, Some(&moved))?;
+            archive.state().remember_for(id, Rules::NAME, Some(&moved))?;
         }
     }
     Ok(())

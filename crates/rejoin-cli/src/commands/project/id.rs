@@ -90,8 +90,8 @@ fn write(directory: &Path) -> Result<(), Failure> {
 
 /// Moves what is still kept under the path, or under an older id. Also when the id is old: a crash may have come between the two.
 fn take_over(archive: &Archive, from: &str, project: &Project) -> Result<u64, Failure> {
-    let known = archive.project(&project.key)?.unwrap_or_else(|| project.clone());
-    let moved = archive.move_project(from, &known)?;
+    let known = archive.projects().get(&project.key)?.unwrap_or_else(|| project.clone());
+    let moved = archive.projects().move_to(from, &known)?;
     place::carry_active(archive, from, &project.key)?;
     Ok(moved)
 }
@@ -102,7 +102,7 @@ fn refuse_foreign(archive: &Archive, directory: &Path) -> Result<(), Failure> {
     if carried.is_none() || carried == Some(key_at(archive, directory)?) {
         return Ok(());
     }
-    let other = carried.and_then(|id| archive.project(&id).ok().flatten());
+    let other = carried.and_then(|id| archive.projects().get(&id).ok().flatten());
     let other = other.map_or_else(|| "another directory".to_owned(), |project| project.path);
     let file = directory.join(IDENTITY);
     Err(Failure::invalid(format!("`{}` holds the id of the project at `{other}`", file.display())).hint(format!(

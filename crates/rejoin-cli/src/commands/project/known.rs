@@ -79,11 +79,11 @@ impl From<Project> for Known {
 /// Every project: those that are remembered, and those that conversations name. The last active comes first.
 pub(super) fn all(archive: &Archive) -> Result<Vec<Known>, Failure> {
     let mut known: BTreeMap<String, Known> = BTreeMap::new();
-    for project in archive.known_projects()? {
+    for project in archive.projects().list()? {
         known.insert(project.key.clone(), project.into());
     }
     let (now, list) = (archive.now(), List { includes_expired: true, ..List::default() });
-    archive.each_conversation(&list, &mut |stored| {
+    archive.reader().each_conversation(&list, &mut |stored| {
         let key = stored.conversation.project.clone().unwrap_or_default();
         let entry = known.entry(key.clone()).or_insert_with(|| Known {
             path: Some(key.clone()).filter(|key| Path::new(key).is_absolute()),

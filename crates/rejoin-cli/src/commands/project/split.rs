@@ -33,11 +33,11 @@ pub(super) fn run(_args: Args, context: &Context) -> Result<(), Failure> {
         Failure::invalid(format!("`{}` carries no id of a project", clean::line(&path)))
             .hint("it goes by its path already")
     })?;
-    let Some(other) = archive.project(&id)? else {
+    let Some(other) = archive.projects().get(&id)? else {
         return Err(Failure::not_found(format!("no other project has the id `{id}`"))
             .hint("run `rejoin project list` to see the projects"));
     };
-    if other.path == archive.key_as_kept(&path) {
+    if other.path == archive.projects().key_as_kept(&path) {
         return Err(Failure::invalid(format!("`{}` is the project's own directory", clean::line(&path)))
             .hint("run `rejoin project move . DIR` if the project is elsewhere"));
     }

@@ -64,7 +64,7 @@ fn some(archive: &Archive, args: &Args, consent: Consent, context: &Context) -> 
         }
     }
     let ids: Vec<ConversationId> = found.iter().map(|stored| stored.id).collect();
-    found.extend(archive.purged_along(&ids)?);
+    found.extend(archive.removal().purged_along(&ids)?);
     let standing = Standing::here(archive, context)?;
     let mut shown = vec!["This will be purged:".to_owned()];
     for stored in found.iter().take(LISTED) {
@@ -75,13 +75,13 @@ fn some(archive: &Archive, args: &Args, consent: Consent, context: &Context) -> 
     }
     let count = size::count(found.len() as u64, "conversation", "conversations");
     // What cannot be counted goes all the same.
-    let attached: u64 = found.iter().map(|stored| archive.attached_bytes(stored.id).unwrap_or(0)).sum();
+    let attached: u64 = found.iter().map(|stored| archive.attachments().bytes(stored.id).unwrap_or(0)).sum();
     let bytes = size::bytes(found.iter().map(|stored| stored.bytes).sum::<u64>() + attached);
     let question = Shown::line(&format!("Purge {count} ({bytes}) for good?"));
     let shown = Shown::lines(shown.iter().map(String::as_str));
     context.confirm_shown(&Line::report(&shown), &question, consent)?;
     let progress = context.progress("Purging conversations", Unit::Items, Some(found.len() as u64));
-    let report = archive.purge(&ids, args.reason, &mut |_| progress.advance(1));
+    let report = archive.removal().purge(&ids, args.reason, &mut |_| progress.advance(1));
     progress.finish();
     Ok(report)
 }
@@ -92,13 +92,13 @@ fn everything(
     consent: Consent,
     context: &Context,
 ) -> Result<PurgeReport, Failure> {
-    let count = archive.survey()?.conversations.len() as u64;
+    let count = archive.maintenance().survey()?.conversations.len() as u64;
     let counted = size::count(count, "conversation", "conversations");
     let shown = Shown::line(&format!("This store will be emptied: {}", context.config.store()));
     let question = Shown::line(&format!("Purge {counted} of all projects for good?"));
     context.confirm_shown(&Line::report(&shown), &question, consent)?;
     let progress = context.progress("Purging conversations", Unit::Items, Some(count));
-    let report = archive.purge_everything(reason, &mut |_| progress.advance(1))?;
+    let report = archive.removal().purge_everything(reason, &mut |_| progress.advance(1))?;
     progress.finish();
     Ok(report)
 }

@@ -48,10 +48,10 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let ids = match &args.conversation {
         Some(name) => vec![
             archive
-                .resolve_conversation(name)
+                .names().conversation(name)
                 .map_err(|error| Failure::from(error).or_hint("run `rejoin list` to see what there is"))?,
         ],
-        None => archive.survey()?.conversations,
+        None => archive.maintenance().survey()?.conversations,
     };
     let extent = if args.all { Extent::Everything } else { Extent::One };
     if args.dry_run {
@@ -69,7 +69,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     if extent == Extent::Everything {
         // What was replaced long ago may lie where nobody sees it.
         let progress = context.progress("Erasing what was replaced", Unit::Items, None);
-        match archive.maintain(Task::Repack, Duration::MAX) {
+        match archive.maintenance().run(Task::Repack, Duration::MAX) {
             Ok(left) => report.has_traces = left > 0,
             Err(error) => report.erased = Some(error.into()),
         }
@@ -108,7 +108,7 @@ fn scrub(
     let progress = context.progress(doing, Unit::Items, Some(ids.len() as u64));
     let mut report = Report::new(mode);
     let mut failed = None;
-    let is_erased = archive.scrub_each(ids, mode, &mut |id, scrubbed| {
+    let is_erased = archive.removal().scrub_each(ids, mode, &mut |id, scrubbed| {
         match scrubbed {
             Ok(scrubbed) => report.add(Part { conversation: Some(id), scrubbed }),
             // It was deleted while others were looked at.
@@ -123,7 +123,7 @@ fn scrub(
         return Err(error.into());
     }
     if extent == Extent::Everything {
-        report.add(Part { conversation: None, scrubbed: archive.scrub_state(mode)? });
+        report.add(Part { conversation: None, scrubbed: archive.removal().scrub_state(mode)? });
     }
     progress.finish();
     Ok(report)

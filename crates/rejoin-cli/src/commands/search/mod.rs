@@ -5,9 +5,8 @@ mod draw;
 use std::collections::BTreeMap;
 
 use rejoin::store::SearchOrder;
-use rejoin::{
-    Archive, ConversationId, MessageId, Role, Search, Searched, StoredConversation, Time, WordQuery,
-};
+use rejoin::text::WordQuery;
+use rejoin::{Archive, ConversationId, MessageId, Role, Search, Searched, StoredConversation, Time};
 use serde::Serialize;
 
 use crate::context::Context;

@@ -78,7 +78,7 @@ fn show(
     context: &Context,
 ) -> Result<(), Failure> {
     let archive = &archive.clone().passing_over_damage();
-    let path = archive.read_path(stored.id, target)?;
+    let path = archive.reader().path(stored.id, target)?;
     context.warn_of_damage(archive, stored.id)?;
     if context.is_json() {
         let active = context.active_conversation(archive)?;

@@ -211,7 +211,7 @@ mod tests {
         let clock = Clock::new(0, TimeZone::UTC);
         let transcript = Transcript { clock: &clock, paint: Paint::Plain, screen, length };
         let mut output = Vec::new();
-        let path = archive.read_path(trip.id(), None).unwrap();
+        let path = archive.reader().path(trip.id(), None).unwrap();
         assert!(transcript.write(&trip.conversation().unwrap(), path, &mut output).is_ok());
         let text = String::from_utf8(output).unwrap();
         text.replace(receipt.head.as_str(), "k3f9aB").replace(trip.id().short().as_str(), "Qx7d2M")

@@ -50,7 +50,7 @@ pub(super) fn read(
 ) -> Result<Vec<Item>, Failure> {
     let mut items: Vec<Item> = Vec::new();
     let everything = Selection::All { order: Order::OldestFirst, offset: 0, limit: u64::MAX };
-    archive.visit(stored.id, everything, &mut |seen| {
+    archive.reader().visit(stored.id, everything, &mut |seen| {
         let message = Message::from_body(seen.body)
             .map_err(|error| error.during(format!("read message `{}`", seen.id)))?;
         items.push(Item {

@@ -42,7 +42,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let archive = context.archive_to_read()?.passing_over_damage();
     answer(&args, &archive, context)?;
-    context.warn_of_missing(&archive.passed_over(), "rejoin verify")?;
+    context.warn_of_missing(&archive.reader().passed_over(), "rejoin verify")?;
     Ok(())
 }
 
@@ -88,7 +88,7 @@ fn every_conversation(
     let project = if args.all_projects { None } else { Some(context.project_key(archive)?) };
     let list = List { project, includes_expired: true, ..List::default() };
     let mut conversations = Vec::new();
-    archive.each_conversation(&list, &mut |stored| {
+    archive.reader().each_conversation(&list, &mut |stored| {
         conversations.push(stored);
         Ok(())
     })?;

@@ -36,7 +36,7 @@ pub(crate) fn named(
             outcome => outcome.map(one).map_err(Failure::from),
         };
     }
-    let by_id = archive.resolve(name);
+    let by_id = archive.names().resolve(name);
     if let Ok(named) = by_id
         && name.len() >= LIKELY_AN_ID
     {
@@ -117,11 +117,11 @@ impl Numbers {
         items: &[StoredConversation],
     ) -> Result<(), Failure> {
         let ids: Vec<String> = items.iter().map(|stored| stored.id.to_string()).collect();
-        Ok(archive.remember(&Self::name(context, archive)?, Some(&ids.join("\n")))?)
+        Ok(archive.state().remember(&Self::name(context, archive)?, Some(&ids.join("\n")))?)
     }
 
     fn recall(context: &Context, archive: &Archive) -> Result<Self, Failure> {
-        let text = archive.recall(&Self::name(context, archive)?)?.unwrap_or_default();
+        let text = archive.state().recall(&Self::name(context, archive)?)?.unwrap_or_default();
         Ok(Self(text.lines().filter_map(|id| id.parse().ok()).collect()))
     }
 

@@ -13,7 +13,7 @@ mod rows;
 pub(crate) use page::{Desk, Paged, about_unseen, print_all, screen, show, show_before};
 pub(crate) use rows::Line;
 
-use rejoin::is_invisible;
+use rejoin::text::is_invisible;
 use unicode_width::UnicodeWidthChar;
 
 use super::{escape, size};

@@ -50,7 +50,7 @@ fn trust(world: &World, directory: &str) {
 }
 
 fn count(world: &World) -> u64 {
-    world.archive().count(&List { includes_expired: true, ..List::default() }).unwrap()
+    world.archive().reader().count(&List { includes_expired: true, ..List::default() }).unwrap()
 }
 
 /// Whether a configuration in the project takes effect; the control is a project that the user trusts.
@@ -171,7 +171,7 @@ fn a_copied_id_adopts_no_conversation() {
                     world.rejoin(["project", "move", &project, ".", "--yes"]).from("clone").run();
                 }
             }
-            world.archive().project(ID).unwrap().unwrap().path != project
+            world.archive().projects().get(ID).unwrap().unwrap().path != project
         }),
         Attempt::new("an imported session that was held in it is filed under the project", |target| {
             let (world, _) = trip_and_clone();
@@ -185,7 +185,7 @@ fn a_copied_id_adopts_no_conversation() {
             let outcome = world.rejoin(["import", "../home/a.jsonl"]).run();
             assert_eq!((outcome.code, count(&world)), (0, 2), "{outcome:?}");
             let list = List { project: Some(ID.to_owned()), ..List::default() };
-            world.archive().count(&list).unwrap() == 2
+            world.archive().reader().count(&list).unwrap() == 2
         }),
         Attempt::new("an id that was accepted is exchanged for that of another project", |target| {
             let (world, _) = trip_and_clone();
@@ -287,7 +287,7 @@ fn conversations_by_the_path_are_shown_when_an_id_is_removed_and_the_others_are_
         path: project.to_str().unwrap().to_owned(),
         first_commit: None,
     };
-    world.archive().remember_project(&known).unwrap();
+    world.archive().projects().remember(&known).unwrap();
     world.archive().start(rejoin::Conversation::titled("Lisbon").in_project(ID.to_owned())).unwrap();
 
     let listed = world.rejoin(["list"]).run();
@@ -404,7 +404,7 @@ impl Allowed {
 
     fn remember(&self, text: &str) {
         let id: ConversationId = self.id.parse().unwrap();
-        self.world.archive().remember_for(id, "tool-rules", Some(text)).unwrap();
+        self.world.archive().state().remember_for(id, "tool-rules", Some(text)).unwrap();
     }
 
     /// Whether the command runs when the conversation goes on in a directory, where nobody can be asked.

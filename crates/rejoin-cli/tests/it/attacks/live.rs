@@ -144,7 +144,7 @@ fn a_talk_whose_database_is_removed_says_that_it_is_not_saved() {
 fn delete_all(store: &Path) {
     let archive = Archive::open(&format!("sqlite:{}", store.display())).unwrap();
     let ids: Vec<_> = archive.list(&List::default()).unwrap().items.iter().map(|stored| stored.id).collect();
-    archive.delete_conversations(&ids, "no longer wanted");
+    archive.removal().delete(&ids, "no longer wanted");
 }
 
 #[test]

@@ -417,7 +417,7 @@ fn the_first_commit_is_known_without_running_anything_in_the_repository() {
 
     world.rejoin(["new"]).run();
 
-    let known = world.archive().known_projects().unwrap();
+    let known = world.archive().projects().list().unwrap();
     assert_eq!(known.first().and_then(|project| project.first_commit.clone()), Some(first(&world)));
     assert!(!world.path("pwned").exists());
 }
@@ -435,6 +435,6 @@ fn names_of_objects_may_be_of_either_length() {
 
     world.rejoin(["new"]).run();
 
-    let known = world.archive().known_projects().unwrap();
+    let known = world.archive().projects().list().unwrap();
     assert_eq!(known.first().and_then(|project| project.first_commit.clone()), Some(first(&world)));
 }

@@ -21,7 +21,7 @@ pub(super) fn of(url: &str, world: &World) -> Result<String> {
     let files: Arc<dyn SecretPlace> = Arc::new(SecretFiles::new(world.path("home/.local/state/rejoin/keys")));
     let keys = Some(Keyholder::new(Places { keyring: None, files: Some(files) }));
     let archive = Archive::open_with(url, &Access { keys, ..Access::default() })?;
-    let conversations = archive.survey()?.conversations;
+    let conversations = archive.maintenance().survey()?.conversations;
     let mut all: Vec<String> =
         conversations.into_iter().map(|id| one(&archive, id)).collect::<Result<_>>()?;
     all.sort();
@@ -40,7 +40,7 @@ fn url(world: &World) -> String {
 
 fn one(archive: &Archive, id: ConversationId) -> Result<String> {
     let stored = archive.conversation(id)?;
-    let messages = archive.all_messages(id, Order::OldestFirst, 0, u64::MAX)?;
+    let messages = archive.reader().all_messages(id, Order::OldestFirst, 0, u64::MAX)?;
     let places: BTreeMap<MessageId, u32> = messages.iter().map(|stored| (stored.id, stored.seq)).collect();
     let header = &stored.conversation;
     let mut text = format!(
@@ -50,7 +50,7 @@ fn one(archive: &Archive, id: ConversationId) -> Result<String> {
         header.kind,
         header.status,
         stored.head.map(|head| places[&head.id]),
-        archive.verify(id)?.faults,
+        archive.maintenance().verify(id)?.faults,
     );
     for branch in &stored.branches {
         text.push_str(&format!("  branch {:?}\n", branch.title));

@@ -232,7 +232,7 @@ pub(crate) static FORK: Operation = Operation {
     prepare: || talks(World::new),
     command: |world| {
         let archive = world.archive();
-        let id = archive.resolve("lisbon").unwrap().conversation();
+        let id = archive.names().resolve("lisbon").unwrap().conversation();
         let message = archive.path(id, None).unwrap()[0].id;
         words(&["fork", message.as_str(), "--title", "On a budget"])
     },

@@ -40,7 +40,7 @@ fn import_from(archive: &Archive, path: &Path, mode: ImportMode) -> Imported {
     let source = Source::open(path).unwrap();
     let limits = ReadLimits::default();
     let mut how = Import { limits, mode, project: &str::to_owned, progress: &mut |_| {} };
-    archive.import(&source, Format::named("claude").unwrap(), &mut how).unwrap()
+    archive.imports().add(&source, Format::named("claude").unwrap(), &mut how).unwrap()
 }
 
 /// How many texts were looked at once, twice, and so on: `[5]` are five that were looked at once.

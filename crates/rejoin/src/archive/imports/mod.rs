@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use crate::archive::Archive;
+use crate::archive::{Archive, ArchiveImports};
 use crate::error::{Error, ErrorKind, Result};
 use crate::formats::{Detection, Finder, Fingerprint, Format, PathKey, Source, key_of};
 use crate::model::ConversationId;
@@ -122,11 +122,11 @@ impl Note {
     }
 }
 
-impl Archive {
+impl ArchiveImports<'_> {
     /// What was imported before.
-    pub fn imports(&self) -> Result<Imports> {
+    pub fn known(&self) -> Result<Imports> {
         let mut imports = Imports::default();
-        self.store().get(Space::Import, None, Named::ALL, &mut |name, bytes| {
+        self.archive.store().get(Space::Import, None, Named::ALL, &mut |name, bytes| {
             // A note that cannot be read is written again when its source is.
             if let (Ok(path), Ok(note)) = (PathKey::try_from(name), serde_json::from_slice::<Note>(bytes)) {
                 imports.given.extend(&note.conversations);
@@ -137,8 +137,9 @@ impl Archive {
         Ok(imports)
     }
 
-    /// Imports a source as [`Archive::import`] does, and notes how it looks; [`Archive::save_imports`] keeps the notes.
-    pub fn import_noting(
+    /// Imports a source as [`ArchiveImports::add`] does, and notes how it looks; [`ArchiveImports::save`]
+    /// keeps the notes.
+    pub fn add_noting(
         &self,
         imports: &mut Imports,
         source: &Source,
@@ -147,19 +148,20 @@ impl Archive {
         how: &mut Import<'_>,
     ) -> Result<Imported> {
         let mut told = None;
-        let Ok(()) = self.import_all(imports, [(source, format, deleted)], how, |_, _, imported| {
+        let Ok(()) = self.add_all(imports, [(source, format, deleted)], how, |_, _, imported| {
             told = Some(imported);
             Ok::<(), Infallible>(())
         });
         told.expect("each source is told of")
     }
 
-    /// Imports sources as [`Archive::import_noting`] does, one after the other. Small conversations wait for each other,
+    /// Imports sources as [`ArchiveImports::add_noting`] does, one after the other. Small conversations wait
+    /// for each other,
     /// and many of them are one commit.
     ///
     /// `tell` is called once for each source, in order, with its place and what became of it, when everything that was
     /// read of it is stored and noted, or refused. An error of `tell` ends the import, and what waits then is not stored.
-    pub fn import_all<'s, E, F>(
+    pub fn add_all<'s, E, F>(
         &self,
         imports: &mut Imports,
         sources: impl IntoIterator<Item = (&'s Source, &'static Format, DeletedHere)>,
@@ -172,19 +174,42 @@ impl Archive {
         let queue = Queue::default();
         let mut waiting = VecDeque::new();
         for (place, (source, format, deleted)) in sources.into_iter().enumerate() {
-            let read = self.read_noting(&queue, imports, (place, source, format, deleted), how);
+            let read = self.archive.read_noting(&queue, imports, (place, source, format, deleted), how);
             // Whoever is told of a store that fails ends the import, so this is told at once.
             let is_failing = read.read.as_ref().is_err_and(|error| !is_of_source(error));
             waiting.push_back(read);
             if is_failing || waiting.front().is_some_and(|oldest| oldest.since.elapsed() >= PATIENCE) {
-                queue.flush(self.store());
+                queue.flush(self.archive.store());
             }
-            self.settle(&queue, &mut waiting, imports, how.mode, &mut tell)?;
+            self.archive.settle(&queue, &mut waiting, imports, how.mode, &mut tell)?;
         }
-        queue.flush(self.store());
-        self.settle(&queue, &mut waiting, imports, how.mode, &mut tell)
+        queue.flush(self.archive.store());
+        self.archive.settle(&queue, &mut waiting, imports, how.mode, &mut tell)
     }
 
+    /// Keeps what was noted.
+    pub fn save(&self, imports: &mut Imports) -> Result<()> {
+        let mut written: Vec<(PathKey, Vec<u8>)> = Vec::with_capacity(imports.unsaved.len());
+        for path in &imports.unsaved {
+            let note = serde_json::to_vec(&imports.notes[path])
+                .map_err(|cause| Error::invalid("write down what was imported").because(cause))?;
+            written.push((*path, note));
+        }
+        let blobs: Vec<Put<'_>> = written
+            .iter()
+            .map(|(path, note)| Put { space: Space::Import, owner: None, name: path, bytes: Some(note) })
+            .collect();
+        if !blobs.is_empty() {
+            let safety = if imports.is_any_new { Safety::Synced } else { Safety::Unsynced };
+            self.archive.store().put(&blobs, safety)?;
+        }
+        imports.unsaved.clear();
+        imports.is_any_new = false;
+        Ok(())
+    }
+}
+
+impl Archive {
     /// Reads a source. What it gives may wait in the queue.
     fn read_noting<'s>(
         &self,
@@ -233,27 +258,6 @@ impl Archive {
             }
             tell(imports, place, imported)?;
         }
-        Ok(())
-    }
-
-    /// Keeps what was noted.
-    pub fn save_imports(&self, imports: &mut Imports) -> Result<()> {
-        let mut written: Vec<(PathKey, Vec<u8>)> = Vec::with_capacity(imports.unsaved.len());
-        for path in &imports.unsaved {
-            let note = serde_json::to_vec(&imports.notes[path])
-                .map_err(|cause| Error::invalid("write down what was imported").because(cause))?;
-            written.push((*path, note));
-        }
-        let blobs: Vec<Put<'_>> = written
-            .iter()
-            .map(|(path, note)| Put { space: Space::Import, owner: None, name: path, bytes: Some(note) })
-            .collect();
-        if !blobs.is_empty() {
-            let safety = if imports.is_any_new { Safety::Synced } else { Safety::Unsynced };
-            self.store().put(&blobs, safety)?;
-        }
-        imports.unsaved.clear();
-        imports.is_any_new = false;
         Ok(())
     }
 }

@@ -115,7 +115,7 @@ impl Desk {
             project: &str::to_owned,
             progress: &mut |_| {},
         };
-        archive.import_noting(imports, &source, format, DeletedHere::StayDeleted, &mut how)
+        archive.imports().add_noting(imports, &source, format, DeletedHere::StayDeleted, &mut how)
     }
 
     fn import_telling(
@@ -132,10 +132,11 @@ impl Desk {
             project: &str::to_owned,
             progress: &mut |_| {},
         };
-        let Ok(()) = self.archive.import_all(imports, sources, &mut how, |imports, place, imported| {
-            tell(imports, place, imported);
-            Ok::<(), Infallible>(())
-        });
+        let Ok(()) =
+            self.archive.imports().add_all(imports, sources, &mut how, |imports, place, imported| {
+                tell(imports, place, imported);
+                Ok::<(), Infallible>(())
+            });
     }
 
     fn brought(&self) -> Vec<Brought> {
@@ -145,8 +146,9 @@ impl Desk {
     }
 
     fn brought_of(&self, id: ConversationId) -> Brought {
-        let messages = self.archive.all_messages(id, Order::OldestFirst, 0, u64::MAX).unwrap();
-        let sources = messages.iter().filter(|one| self.archive.source_of(id, one.id).unwrap().is_some());
+        let messages = self.archive.reader().all_messages(id, Order::OldestFirst, 0, u64::MAX).unwrap();
+        let sources =
+            messages.iter().filter(|one| self.archive.imports().source_of(id, one.id).unwrap().is_some());
         (id, messages.iter().map(|one| (one.id, one.parent)).collect(), sources.count())
     }
 
@@ -250,7 +252,7 @@ fn a_write_that_fails_loses_nothing_that_was_told_and_the_next_import_completes_
     let whole = Desk::with(&lengths);
     let mut imports = Imports::default();
     whole.import(&mut imports);
-    whole.archive.save_imports(&mut imports).unwrap();
+    whole.archive.imports().save(&mut imports).unwrap();
     let writes = whole.store.written.lock().unwrap().len() as u64;
 
     for failing in 1..=writes {
@@ -258,17 +260,17 @@ fn a_write_that_fails_loses_nothing_that_was_told_and_the_next_import_completes_
         desk.store.left.store(failing, Ordering::Relaxed);
         let mut imports = Imports::default();
         let told = desk.import(&mut imports);
-        let saved = desk.archive.save_imports(&mut imports);
+        let saved = desk.archive.imports().save(&mut imports);
         desk.store.left.store(0, Ordering::Relaxed);
 
         let failed = told.iter().filter(|(_, one)| one.is_err()).count() + usize::from(saved.is_err());
         assert!(failed > 0, "write {failing}");
         let stored = told.iter().filter_map(|(_, one)| one.as_ref().ok()).flat_map(ids);
         assert!(stored.into_iter().all(|id| desk.has(id)), "write {failing}");
-        let noted = desk.archive.imports().unwrap();
+        let noted = desk.archive.imports().known().unwrap();
         assert!(noted.given.iter().all(|id| desk.has(*id)), "write {failing}");
 
-        let again = desk.import(&mut desk.archive.imports().unwrap());
+        let again = desk.import(&mut desk.archive.imports().known().unwrap());
         assert!(again.iter().all(|(_, one)| one.is_ok()), "write {failing}");
         assert_eq!(desk.brought(), whole.brought(), "write {failing}");
     }

@@ -59,7 +59,7 @@ impl Archive {
         if self.key_replacer().is_none() {
             return;
         }
-        if let Err(error) = self.remember(UNRENEWED, Some(&self.now().to_string())) {
+        if let Err(error) = self.state().remember(UNRENEWED, Some(&self.now().to_string())) {
             tracing::warn!(kind = error.kind().as_str(), "it was not noted that keys have to be replaced");
         }
     }
@@ -77,7 +77,7 @@ impl Archive {
         if self.key_replacer().is_none() {
             return Ok(false);
         }
-        match self.recall_for(id, UNRENEWED) {
+        match self.state().recall_for(id, UNRENEWED) {
             Err(error) if error.kind() == ErrorKind::Corrupt => Ok(true),
             mark => Ok(mark?.is_some()),
         }
@@ -112,7 +112,7 @@ impl Archive {
             self.note_done(AuditEntry::new(AuditAction::Rotated, reason));
         }
         let since = is_left.then(|| self.now().to_string());
-        if let Err(error) = self.remember(UNRENEWED, since.as_deref()) {
+        if let Err(error) = self.state().remember(UNRENEWED, since.as_deref()) {
             tracing::warn!(kind = error.kind().as_str(), "it was not noted what became of the keys");
         }
         keys

@@ -19,7 +19,7 @@ use unowned::Unowned;
 
 use crate::archive::prompt_history::PromptHistory;
 use crate::archive::runs::Runs;
-use crate::archive::{Archive, AuditAction, AuditEntry};
+use crate::archive::{Archive, ArchiveRemoval, AuditAction, AuditEntry};
 use crate::error::{Error, Result};
 use crate::model::{ConversationId, StoredConversation};
 use crate::store::{Outcome, Safety, Target, Task, Told, put_notice};
@@ -33,11 +33,12 @@ const UNERASED: &str = "purge.unerased";
 /// Why keys are replaced that an earlier purge could not replace.
 const RETRIED: &str = "purge-retried";
 
-impl Archive {
+impl ArchiveRemoval<'_> {
     /// Purges conversations: they are removed, and nothing they said is left in any file of the store.
     ///
-    /// The runs of sub-agents that they started go along, before them; [`Archive::purged_along`] names those. So do the lines of
-    /// the [prompt history](Archive::prompt_history) that say what they said.
+    /// The runs of sub-agents that they started go along, before them; [`ArchiveRemoval::purged_along`]
+    /// names those. So do the lines of
+    /// the [prompt history](crate::parts::ArchiveState::prompt_history) that say what they said.
     ///
     /// One that cannot be purged does not stop the others. `tell` is told how many are done. Those who follow the events
     /// are told of the purge when it is complete. What a disk keeps of overwritten blocks is beyond any program; in a
@@ -48,8 +49,8 @@ impl Archive {
         reason: PurgeReason,
         tell: &mut dyn FnMut(u64),
     ) -> PurgeReport {
-        let mut purging = Purging::begin(self, AuditAction::Purged, reason);
-        match self.with_runs(ids) {
+        let mut purging = Purging::begin(self.archive, AuditAction::Purged, reason);
+        match self.archive.with_runs(ids) {
             Ok(ids) => purging.purge_all(&ids, tell),
             // Without its runs, a conversation would be gone in part and nobody could find the rest.
             Err(error) => {
@@ -67,25 +68,16 @@ impl Archive {
         if ids.is_empty() {
             return Ok(Vec::new());
         }
-        let runs = Runs::of(self, |_| true)?;
+        let runs = Runs::of(self.archive, |_| true)?;
         let mut named: HashSet<ConversationId> = ids.iter().copied().collect();
         let along = ids.iter().flat_map(|id| runs.along(*id));
         Ok(along.filter(|run| named.insert(run.id)).collect())
     }
 
-    /// Each conversation once, after the runs that it started: a purge that is cut off leaves what names the rest.
-    fn with_runs(&self, ids: &[ConversationId]) -> Result<Vec<ConversationId>> {
-        let mut all: Vec<ConversationId> = self.purged_along(ids)?.iter().map(|run| run.id).collect();
-        all.reverse();
-        let mut named = HashSet::new();
-        all.extend(ids.iter().filter(|id| named.insert(**id)));
-        Ok(all)
-    }
-
     /// Purges every conversation, and what is remembered beside them: projects, prompts, attachments.
     pub fn purge_everything(&self, reason: PurgeReason, tell: &mut dyn FnMut(u64)) -> Result<PurgeReport> {
-        let ids = self.survey()?.conversations;
-        let mut purging = Purging::begin(self, AuditAction::Purged, reason);
+        let ids = self.archive.maintenance().survey()?.conversations;
+        let mut purging = Purging::begin(self.archive, AuditAction::Purged, reason);
         // They go with everything that belongs to no conversation.
         purging.prompt_history = None;
         purging.purge_all(&ids, tell);
@@ -96,16 +88,28 @@ impl Archive {
     /// Does what a purge had to leave: erases what somebody was reading, replaces keys that could not be. True when nothing
     /// is left.
     pub fn finish_erasing(&self) -> Result<bool> {
-        if self.needs_new_keys()? {
-            let keys = self.renew_keys(RETRIED);
-            return Ok(self.erase_traces()? && keys != PurgeKeys::Failed);
+        if self.archive.needs_new_keys()? {
+            let keys = self.archive.renew_keys(RETRIED);
+            return Ok(self.archive.erase_traces()? && keys != PurgeKeys::Failed);
         }
-        Ok(!self.is_remembered(UNERASED)? || self.erase_traces()?)
+        Ok(!self.archive.is_remembered(UNERASED)? || self.archive.erase_traces()?)
+    }
+}
+
+impl Archive {
+    /// Each conversation once, after the runs that it started: a purge that is cut off leaves what names the rest.
+    fn with_runs(&self, ids: &[ConversationId]) -> Result<Vec<ConversationId>> {
+        let mut all: Vec<ConversationId> =
+            self.removal().purged_along(ids)?.iter().map(|run| run.id).collect();
+        all.reverse();
+        let mut named = HashSet::new();
+        all.extend(ids.iter().filter(|id| named.insert(**id)));
+        Ok(all)
     }
 
     /// Remembers that something has to be erased, before it is removed: a purge that is cut off is made up for by the next.
     pub(super) fn expect_erasing(&self) {
-        if let Err(error) = self.remember(UNERASED, Some(&self.now().to_string())) {
+        if let Err(error) = self.state().remember(UNERASED, Some(&self.now().to_string())) {
             tracing::warn!(kind = error.kind().as_str(), "it was not noted that something has to be erased");
         }
     }
@@ -115,7 +119,7 @@ impl Archive {
         let is_erased = self.store().maintain(Task::Checkpoint, ERASING)?.left == 0;
         let rest = (!is_erased).then(|| self.now().to_string());
         if is_erased || !self.is_remembered(UNERASED)? {
-            self.remember(UNERASED, rest.as_deref())?;
+            self.state().remember(UNERASED, rest.as_deref())?;
         }
         Ok(is_erased)
     }
@@ -187,7 +191,7 @@ impl<'a> Purging<'a> {
         }
         let reason = self.report.reason.as_str();
         // What cannot be counted goes all the same.
-        let attached = self.archive.attached_bytes(id).unwrap_or(0);
+        let attached = self.archive.attachments().bytes(id).unwrap_or(0);
         let outcome = self.archive.store().remove(&[Target::Conversation(id)], reason, self.archive.now());
         match outcome.map(|mut outcomes| outcomes.pop()) {
             Ok(Some(Outcome::Removed { messages, bytes })) => {

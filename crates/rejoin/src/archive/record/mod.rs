@@ -312,7 +312,7 @@ impl Recorder {
     pub fn discard_open(&mut self) -> Result<()> {
         if self.has_open_turn {
             self.reopen_store()?;
-            self.handle.archive().discard_open_turn(self.handle.id(), self.name)?;
+            self.handle.archive().open_turns().discard(self.handle.id(), self.name)?;
             self.has_open_turn = false;
         }
         Ok(())

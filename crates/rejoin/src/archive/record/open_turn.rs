@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use crate::archive::Archive;
+use crate::archive::{Archive, ArchiveOpenTurns};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{ConversationId, Message, MessageId, Receipt, Time, interrupted};
 use crate::ops::{in_line, stamp};
@@ -100,16 +100,16 @@ impl OpenTurn {
     }
 }
 
-impl Archive {
+impl ArchiveOpenTurns<'_> {
     /// Replies of a conversation that were still arriving when they were last saved, oldest first.
     ///
     /// One of them may belong to a process that is still at work; its `writer` tells which. What cannot be read is
     /// passed over and stays where it is, so that it never stands in the way. One that is torn, or does not open, is looked
     /// at once more, because it may just be replaced; after that it is passed over. The next save writes it whole.
-    pub fn open_turns(&self, conversation: ConversationId) -> Result<Vec<OpenTurn>> {
-        let (mut found, mut read) = self.read_open_turns(conversation);
+    pub fn list(&self, conversation: ConversationId) -> Result<Vec<OpenTurn>> {
+        let (mut found, mut read) = self.archive.read_open_turns(conversation);
         if is_damaged(&read) {
-            (found, read) = self.read_open_turns(conversation);
+            (found, read) = self.archive.read_open_turns(conversation);
         }
         match read {
             Err(error) if error.kind() == ErrorKind::Corrupt => {
@@ -121,27 +121,13 @@ impl Archive {
         Ok(found)
     }
 
-    /// Those that can be read, and how the read ended.
-    fn read_open_turns(&self, conversation: ConversationId) -> (Vec<OpenTurn>, Result<()>) {
-        let (mut found, mut torn) = (Vec::new(), Ok(()));
-        let read = self.store().get(Space::OpenTurn, Some(conversation), Named::ALL, &mut |name, bytes| {
-            match decode(name, bytes) {
-                Ok(turn) => found.push(turn),
-                Err(error) if error.kind() == ErrorKind::Corrupt => torn = Err(error),
-                Err(error) => tracing::warn!(%conversation, ?error, "an open turn cannot be read"),
-            }
-            Ok(())
-        });
-        (found, read.and(torn))
-    }
-
     /// Replies of a conversation that nobody receives any more, oldest first: their writers are not alive.
     pub fn leftovers(
         &self,
         conversation: ConversationId,
         is_alive: impl Fn(&str) -> bool,
     ) -> Result<Vec<OpenTurn>> {
-        let mut turns = self.open_turns(conversation)?;
+        let mut turns = self.list(conversation)?;
         turns.retain(|turn| !is_alive(&turn.writer));
         Ok(turns)
     }
@@ -150,7 +136,7 @@ impl Archive {
     ///
     /// Two programs that keep the same one store it once. When the message it follows is gone, it follows the
     /// conversation's head. One of which nothing can be kept is an error; it can be discarded.
-    pub fn keep_open_turn(&self, conversation: ConversationId, turn: &OpenTurn) -> Result<Receipt> {
+    pub fn keep(&self, conversation: ConversationId, turn: &OpenTurn) -> Result<Receipt> {
         let messages = turn.messages();
         if messages.is_empty() {
             return Err(Error::invalid(format!(
@@ -158,11 +144,11 @@ impl Archive {
                 turn.name
             )));
         }
-        let mut handle = match turn.base.map(|base| self.resume_at(conversation, base)) {
-            Some(Err(error)) if error.kind() == ErrorKind::NotFound => self.resume(conversation)?,
+        let mut handle = match turn.base.map(|base| self.archive.resume_at(conversation, base)) {
+            Some(Err(error)) if error.kind() == ErrorKind::NotFound => self.archive.resume(conversation)?,
             Some(handle) => handle?,
             None => {
-                let mut handle = self.resume(conversation)?;
+                let mut handle = self.archive.resume(conversation)?;
                 handle.restart();
                 handle
             }
@@ -177,8 +163,24 @@ impl Archive {
     }
 
     /// Takes an open turn away.
-    pub fn discard_open_turn(&self, conversation: ConversationId, name: MessageId) -> Result<()> {
-        self.store().put(&[erasure(conversation, &name)], Safety::Synced)
+    pub fn discard(&self, conversation: ConversationId, name: MessageId) -> Result<()> {
+        self.archive.store().put(&[erasure(conversation, &name)], Safety::Synced)
+    }
+}
+
+impl Archive {
+    /// Those that can be read, and how the read ended.
+    fn read_open_turns(&self, conversation: ConversationId) -> (Vec<OpenTurn>, Result<()>) {
+        let (mut found, mut torn) = (Vec::new(), Ok(()));
+        let read = self.store().get(Space::OpenTurn, Some(conversation), Named::ALL, &mut |name, bytes| {
+            match decode(name, bytes) {
+                Ok(turn) => found.push(turn),
+                Err(error) if error.kind() == ErrorKind::Corrupt => torn = Err(error),
+                Err(error) => tracing::warn!(%conversation, ?error, "an open turn cannot be read"),
+            }
+            Ok(())
+        });
+        (found, read.and(torn))
     }
 }
 

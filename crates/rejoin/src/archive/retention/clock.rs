@@ -56,14 +56,14 @@ impl Archive {
         let is_stale = before.seen_at.is_none_or(|seen| (now.as_micros() - seen.as_micros()).abs() >= STALE);
         if mark.watched_since != before.watched_since || is_stale {
             let text = serde_json::to_string(&mark).expect("a mark is plain data");
-            self.remember(NAME, Some(&text))?;
+            self.state().remember(NAME, Some(&text))?;
         }
         Ok(doubted)
     }
 
     /// A mark that cannot be read is none.
     fn clock_mark(&self) -> Result<Mark> {
-        let text = match self.recall(NAME) {
+        let text = match self.state().recall(NAME) {
             Err(error) if error.kind() == ErrorKind::Corrupt => None,
             text => text?,
         };

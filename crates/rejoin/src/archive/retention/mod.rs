@@ -14,7 +14,7 @@ pub use sweep::{Sweep, Swept};
 
 use std::fmt;
 
-use crate::archive::Archive;
+use crate::archive::ArchiveRetention;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Hold, StoredConversation, Time};
 
@@ -83,10 +83,10 @@ impl fmt::Display for Retention {
     }
 }
 
-impl Archive {
+impl ArchiveRetention<'_> {
     /// True when somebody has seen what this policy does.
-    pub fn has_seen_retention(&self, retention: &Retention) -> Result<bool> {
-        match self.recall(&seen_name(retention)) {
+    pub fn has_seen(&self, retention: &Retention) -> Result<bool> {
+        match self.archive.state().recall(&seen_name(retention)) {
             // Then it is shown once more.
             Err(error) if error.kind() == ErrorKind::Corrupt => Ok(false),
             seen => Ok(seen?.is_some()),
@@ -94,11 +94,11 @@ impl Archive {
     }
 
     /// Remembers that somebody has seen what this policy does.
-    pub fn see_retention(&self, retention: &Retention) -> Result<()> {
-        if self.has_seen_retention(retention)? {
+    pub fn see(&self, retention: &Retention) -> Result<()> {
+        if self.has_seen(retention)? {
             return Ok(());
         }
-        self.remember(&seen_name(retention), Some(&self.now().to_string()))
+        self.archive.state().remember(&seen_name(retention), Some(&self.archive.now().to_string()))
     }
 }
 

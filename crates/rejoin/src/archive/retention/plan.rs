@@ -1,8 +1,8 @@
 //! What goes, what goes soon, and what stays although it is old.
 
-use crate::archive::Archive;
 use crate::archive::retention::Sweep;
 use crate::archive::retention::planner::Planner;
+use crate::archive::{Archive, ArchiveRetention};
 use crate::error::{ErrorKind, Result};
 use crate::model::{ConversationId, StoredConversation, Time};
 use crate::store::{Named, Put, Safety, Space};
@@ -67,15 +67,15 @@ impl RetentionPlan {
     }
 }
 
-impl Archive {
+impl ArchiveRetention<'_> {
     /// Finds what goes now and within `notice_days`. Nothing is changed.
-    pub fn retention_plan(&self, sweep: &Sweep<'_>, notice_days: u32) -> Result<RetentionPlan> {
-        self.retention_plan_of(&[(*sweep, notice_days)])
+    pub fn plan(&self, sweep: &Sweep<'_>, notice_days: u32) -> Result<RetentionPlan> {
+        self.plan_all(&[(*sweep, notice_days)])
     }
 
     /// The same for several sweeps, such as one for each project, as one plan.
-    pub fn retention_plan_of(&self, sweeps: &[(Sweep<'_>, u32)]) -> Result<RetentionPlan> {
-        let mut planner = Planner::of(self);
+    pub fn plan_all(&self, sweeps: &[(Sweep<'_>, u32)]) -> Result<RetentionPlan> {
+        let mut planner = Planner::of(self.archive);
         let mut plan = RetentionPlan::default();
         for (sweep, notice_days) in sweeps {
             planner.add(&mut plan, sweep, *notice_days)?;
@@ -84,6 +84,20 @@ impl Archive {
         Ok(plan)
     }
 
+    /// Marks a conversation as in use by a process, so that no sweep takes it away, however old it is.
+    ///
+    /// The mark counts while the process lives.
+    pub fn begin_use(&self, id: ConversationId, writer: &str) -> Result<()> {
+        self.archive.put_use(id, writer, Some(b""))
+    }
+
+    /// Takes the mark away.
+    pub fn end_use(&self, id: ConversationId, writer: &str) -> Result<()> {
+        self.archive.put_use(id, writer, None)
+    }
+}
+
+impl Archive {
     /// True when a conversation is named as active, has a reply that is not settled, or is open in a living process.
     pub(super) fn is_in_use(&self, id: ConversationId, sweep: &Sweep<'_>) -> Result<bool> {
         if sweep.active.contains(&id) {
@@ -110,18 +124,6 @@ impl Archive {
             Err(error) if error.kind() == ErrorKind::Corrupt => Ok(true),
             other => other.map(|()| is_in_use),
         }
-    }
-
-    /// Marks a conversation as in use by a process, so that no sweep takes it away, however old it is.
-    ///
-    /// The mark counts while the process lives.
-    pub fn begin_use(&self, id: ConversationId, writer: &str) -> Result<()> {
-        self.put_use(id, writer, Some(b""))
-    }
-
-    /// Takes the mark away.
-    pub fn end_use(&self, id: ConversationId, writer: &str) -> Result<()> {
-        self.put_use(id, writer, None)
     }
 
     fn put_use(&self, id: ConversationId, writer: &str, bytes: Option<&[u8]>) -> Result<()> {

@@ -82,7 +82,7 @@ impl<'a> Planner<'a> {
         let is_of_none = sweep.project == Some("");
         let list = List { project, includes_expired: true, ..List::default() };
         let (mut sorted, mut runs) = (Sorted::default(), Vec::new());
-        self.archive.each_conversation(&list, &mut |stored| {
+        self.archive.reader().each_conversation(&list, &mut |stored| {
             if is_of_none && stored.conversation.project.is_some() {
                 return Ok(());
             }

@@ -6,7 +6,7 @@ use crate::archive::purge::Purging;
 use crate::archive::retention::planner::Planner;
 use crate::archive::retention::{Cause, Expiring, Retention, RetentionPlan};
 use crate::archive::runs::goes_along;
-use crate::archive::{Archive, AuditAction, PurgeReason, PurgeReport};
+use crate::archive::{Archive, ArchiveRetention, AuditAction, PurgeReason, PurgeReport};
 use crate::error::{ErrorKind, Result};
 use crate::model::{ConversationId, Message, StoredConversation, Time};
 use crate::store::{Order, Selection};
@@ -20,7 +20,7 @@ pub struct Sweep<'a> {
     pub retention: Retention,
     /// Conversations that are being used, whatever their age.
     pub active: &'a [ConversationId],
-    /// Tells whether the process with a name lives, as it was given to [`Archive::begin_use`].
+    /// Tells whether the process with a name lives, as it was given to [`ArchiveRetention::begin_use`].
     pub is_alive: &'a dyn Fn(&str) -> bool,
 }
 
@@ -41,8 +41,9 @@ pub enum Swept {
     Done(PurgeReport),
 }
 
-impl Archive {
-    /// Takes away what has expired, and purges it like [`Archive::purge`].
+impl ArchiveRetention<'_> {
+    /// Takes away what has expired, and purges it like
+    /// [`ArchiveRemoval::purge`](crate::parts::ArchiveRemoval::purge).
     ///
     /// Each conversation is looked at again right before it goes: what was used, held or deleted meanwhile is passed by.
     pub fn sweep(&self, sweep: &Sweep<'_>) -> Result<Swept> {
@@ -58,22 +59,22 @@ impl Archive {
         sweeps: &[Sweep<'_>],
         before: &mut dyn FnMut(ConversationId) -> Result<()>,
     ) -> Result<Swept> {
-        if let Some(until) = self.doubts_clock_until()? {
-            self.finish_erasing()?;
+        if let Some(until) = self.archive.doubts_clock_until()? {
+            self.archive.removal().finish_erasing()?;
             return Ok(Swept::Waiting(until));
         }
         let mut due: Vec<(&Sweep<'_>, Expiring)> = Vec::new();
-        let mut planner = Planner::of(self);
+        let mut planner = Planner::of(self.archive);
         for sweep in sweeps {
             let mut plan = RetentionPlan::default();
             planner.add(&mut plan, sweep, 0)?;
             due.extend(plan.due.into_iter().map(|expiring| (sweep, expiring)));
         }
-        let mut purging = Purging::begin(self, AuditAction::Expired, PurgeReason::RetentionExpired);
+        let mut purging = Purging::begin(self.archive, AuditAction::Expired, PurgeReason::RetentionExpired);
         for family in due.chunk_by(|_, (_, next)| next.cause == Cause::Along) {
             let (sweep, first) = &family[0];
             let runs = family[1..].iter().map(|(_, run)| run.stored.id);
-            let going = match self.still_due(first, runs, sweep) {
+            let going = match self.archive.still_due(first, runs, sweep) {
                 Ok(going) => going,
                 Err(error) => {
                     purging.fail(first.stored.id, &error);
@@ -94,11 +95,13 @@ impl Archive {
         let report = purging.finish();
         // A purge has done what an earlier one had to leave.
         if report.purged.is_empty() && report.failures.is_empty() {
-            self.finish_erasing()?;
+            self.archive.removal().finish_erasing()?;
         }
         Ok(Swept::Done(report))
     }
+}
 
+impl Archive {
     /// What goes of a conversation and its runs, those first; nothing when it was used, held or deleted meanwhile.
     fn still_due(
         &self,

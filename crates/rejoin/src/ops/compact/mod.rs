@@ -7,8 +7,8 @@
 mod loss;
 mod select;
 
-pub use loss::lost;
-pub use select::{Selected, select, truncate_middle};
+pub(super) use loss::lost;
+pub(super) use select::{Selected, select};
 
 use crate::error::Result;
 use crate::model::{Block, MediaKind, Message, MessageId, Role};
@@ -68,7 +68,7 @@ pub fn needs_compaction(tokens: u64, window: u64, threshold: f64) -> bool {
 }
 
 /// The words of a summary message: the model's, or what stands for them.
-pub fn summary_text(answer: &str) -> String {
+pub(super) fn summary_text(answer: &str) -> String {
     let words = answer.trim();
     format!("{PREFIX}{}", if words.is_empty() { NO_SUMMARY } else { words })
 }
@@ -175,7 +175,7 @@ fn kept(path: &[Said<'_>], summarised: Summarised<'_>, count: &Count<'_>) -> Com
 }
 
 /// The tokens of a view.
-pub fn tokens(view: &View<'_>, count: &Count<'_>) -> u64 {
+pub(super) fn tokens(view: &View<'_>, count: &Count<'_>) -> u64 {
     view.messages.iter().map(|viewed| tokens_of(&viewed.message, count)).sum()
 }
 
@@ -186,7 +186,7 @@ const MESSAGE_TOKENS: u64 = 4;
 const IMAGE_TOKENS: u64 = 1_600;
 
 /// The tokens of one message, so that a caller can count each message once.
-pub fn tokens_of(message: &Message, count: &Count<'_>) -> u64 {
+pub(super) fn tokens_of(message: &Message, count: &Count<'_>) -> u64 {
     let tokens = message.blocks.iter().map(|block| match block {
         Block::Media(media) if media.kind == MediaKind::Image => IMAGE_TOKENS,
         Block::Snapshot(snapshot) => count(snapshot.data.as_str()),

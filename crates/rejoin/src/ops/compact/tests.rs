@@ -1,3 +1,4 @@
+use super::select::truncate_middle;
 use super::*;
 
 fn letters(text: &str) -> u64 {

@@ -43,7 +43,8 @@ pub struct Scrubbed {
     /// The digests of the head and of the heads of branches, where they were changed.
     pub heads: Vec<Rechained>,
     /// True when what was replaced still stands in the files of the store, because somebody was reading them.
-    /// [`Archive::finish_erasing`](crate::Archive::finish_erasing) erases it, and so does the next purge or sweep.
+    /// [`ArchiveRemoval::finish_erasing`](crate::parts::ArchiveRemoval::finish_erasing) erases it, and so
+    /// does the next purge or sweep.
     pub has_traces: bool,
 }
 

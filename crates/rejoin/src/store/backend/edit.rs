@@ -62,6 +62,19 @@ pub enum Edit<'a> {
     Delete(ConversationId),
 }
 
+impl Edit<'_> {
+    /// The conversation that is made, changed or removed.
+    pub const fn conversation(&self) -> Option<ConversationId> {
+        match self {
+            Self::None | Self::Confirm(_) => None,
+            Self::Append(append) => Some(append.conversation),
+            Self::Amend(amend) => Some(amend.conversation),
+            Self::Remove(removal) => Some(removal.conversation),
+            Self::Delete(id) => Some(*id),
+        }
+    }
+}
+
 /// How a conversation grows.
 #[derive(Debug)]
 pub struct Append<'a> {

@@ -3,6 +3,17 @@
 //! A backend applies batches that were decided elsewhere. [`Keeper`](crate::store::Keeper) makes a
 //! [`Store`](crate::store::Store) of it: it decides appends, changes and removals, once for all backends.
 //! Where a backend has an index of its own, it also answers lists, lookups or searches.
+//!
+//! To write one:
+//!
+//! - Store what an [`Edit`] says, together with its blobs and its entry in the log of changes, all or nothing.
+//!   [`ConversationTree`](crate::store::ConversationTree) makes edits of a conversation in memory and shows its rows, if the backend holds it there.
+//! - Answer [`Rows`] from one snapshot. Rows are plain: bodies, headers and previews are bytes that came with an edit.
+//! - Return none from [`Backend::lists`], [`Backend::words`] and [`Backend::prefixes`] where there is no index. The keeper then
+//!   filters, orders and pages, and finds the words of messages itself, from the rows. With an index, answer as
+//!   [`Read`](crate::store::Read) does; [`crate::text`] has the words that a search goes by.
+//! - Use [`one_by_one`], [`taken`] and [`unknown`] for what every backend does alike.
+//! - Test it with one line of [`conformance!`](crate::conformance). The example `own_store` is a complete one.
 
 mod edit;
 mod forward;
@@ -10,6 +21,8 @@ mod listing;
 mod text;
 
 use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
 
 pub use edit::{Amend, Amendment, Append, Batch, Edit, Entry, NewBody, NewMessage, Opening, Removal};
 pub(crate) use forward::{forward, forward_but_commits};
@@ -219,7 +232,7 @@ pub struct State {
 }
 
 /// A message without its body.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Node {
     /// Its id.
     pub id: MessageId,

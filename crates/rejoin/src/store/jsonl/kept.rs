@@ -7,14 +7,14 @@ use crate::model::{ConversationId, MessageId, Time};
 use crate::store::backend::{Amendment, ConversationRow, NewMessage, Opening};
 use crate::store::jsonl::line::{Blob, Line};
 use crate::store::jsonl::meta::{FORMAT, Meta, Start, header_of};
-use crate::store::tree::{self, Tree};
+use crate::store::tree::{self, ConversationTree};
 use crate::store::{Anchor, Facets, Space, Stamp};
 
 /// A conversation.
 #[derive(Clone, Debug)]
 pub(super) struct Kept {
     pub(super) id: ConversationId,
-    pub(super) tree: Tree<Spot>,
+    pub(super) tree: ConversationTree<Spot>,
     /// The newest change that stands in the file.
     pub(super) stamp: Stamp,
     /// What turns did to blobs, the newest of each name.
@@ -84,7 +84,7 @@ impl Kept {
         let opening = Opening { facets: &facets, header: b"{}", created: long_ago };
         Self {
             id,
-            tree: Tree::new(&opening, long_ago),
+            tree: ConversationTree::new(&opening, long_ago),
             stamp: 0,
             blobs: BTreeMap::new(),
             has_start: false,

@@ -21,7 +21,7 @@ use crate::store::jsonl::read::Window;
 use crate::store::jsonl::remove::READERS;
 use crate::store::jsonl::scan::{Known, Meaning, meaning};
 use crate::store::jsonl::writing::{Certainty, Turnstile};
-use crate::store::tree::Tree;
+use crate::store::tree::ConversationTree;
 use crate::store::{Stamp, durable};
 
 /// How much is gathered before it is written.
@@ -32,7 +32,7 @@ struct Remains<'a> {
     /// The old file.
     known: &'a Known,
     /// The conversation from now on.
-    tree: &'a Tree<Spot>,
+    tree: &'a ConversationTree<Spot>,
     /// What messages say from now on, by sequence.
     bodies: HashMap<u32, &'a NewBody<'a>>,
     /// A line of one of these goes even if it cannot be read or repeats another.

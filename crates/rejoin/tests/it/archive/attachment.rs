@@ -25,6 +25,7 @@ use rejoin::{
 
 use super::moody::{Mood, Moody};
 use super::{Lab, archive_in};
+use crate::held::Held;
 use crate::residue::holding;
 use crate::vault::{Inner, sealed};
 
@@ -65,8 +66,8 @@ impl Shop {
         }
     }
 
-    fn archive(&self, name: &str) -> Archive {
-        Archive::with_store(self.store(name))
+    fn archive(&self, name: &str) -> Held {
+        Held::over(self.store(name))
     }
 
     fn file(&self, name: &str) -> PathBuf {
@@ -110,7 +111,7 @@ fn start(archive: &Archive) -> rejoin::Handle {
 }
 
 fn all(archive: &Archive, id: ConversationId) -> Vec<Vec<Block>> {
-    let messages = archive.all_messages(id, Order::OldestFirst, 0, u64::MAX).unwrap();
+    let messages = archive.reader().all_messages(id, Order::OldestFirst, 0, u64::MAX).unwrap();
     messages.into_iter().map(|stored| stored.message.blocks).collect()
 }
 
@@ -125,7 +126,7 @@ fn who_visits_messages_one_by_one_gets_no_bytes_of_attachments() {
         visited.push((stored.message.text(), format!("{stored:?}").len() < 10_000));
         Ok(())
     };
-    archive.each_message(handle.id(), visit).unwrap();
+    archive.reader().each_message(handle.id(), visit).unwrap();
 
     assert_eq!(visited, [("Look at this.".to_owned(), true)]);
 }
@@ -140,12 +141,12 @@ impl OpenTurnOf<'_> {
     fn save(&self, partial: Message) -> OpenTurn {
         let mut recorder = Recorder::new(self.archive.resume(self.id).unwrap(), "1@1");
         assert!(recorder.save_open(&Message::new(Role::Assistant, partial.blocks), &[]));
-        self.archive.open_turns(self.id).unwrap().remove(0)
+        self.archive.open_turns().list(self.id).unwrap().remove(0)
     }
 }
 
 /// The names and lengths of the chunks that a conversation has.
-fn chunks(archive: &Archive, id: ConversationId) -> Vec<(Vec<u8>, usize)> {
+fn chunks(archive: &Held, id: ConversationId) -> Vec<(Vec<u8>, usize)> {
     let mut found = Vec::new();
     let visit = &mut |name: &[u8], bytes: &[u8]| {
         found.push((name.to_vec(), bytes.len()));
@@ -157,14 +158,14 @@ fn chunks(archive: &Archive, id: ConversationId) -> Vec<(Vec<u8>, usize)> {
 
 fn bytes_of(archive: &Archive, id: ConversationId, attachment: Attachment) -> Vec<u8> {
     let mut bytes = Vec::new();
-    let length = archive.read_attachment(id, attachment.digest, &mut bytes).unwrap();
+    let length = archive.attachments().read(id, attachment.digest, &mut bytes).unwrap();
     assert_eq!(length, attachment.byte_length);
     bytes
 }
 
 fn export(archive: &Archive, id: ConversationId, path: &Path) {
     let (archive, format) = (archive.clone().exporting_all(), Format::named("json").unwrap());
-    let files = format.write(&archive.tree_for(format, id, Extent::Tree).unwrap()).unwrap();
+    let files = format.write(&archive.exports().tree_for(format, id, Extent::Tree).unwrap()).unwrap();
     fs::write(path, &files[0].bytes).unwrap();
 }
 
@@ -172,7 +173,7 @@ fn import(archive: &Archive, path: &Path) -> Imported {
     let source = Source::open(path).unwrap();
     let (limits, mode) = (ReadLimits::default(), ImportMode::Store);
     let mut how = Import { limits, mode, project: &str::to_owned, progress: &mut |_| {} };
-    archive.import(&source, Format::of(&source).unwrap(), &mut how).unwrap()
+    archive.imports().add(&source, Format::of(&source).unwrap(), &mut how).unwrap()
 }
 
 /// A large image: appended, read, viewed, exported, imported elsewhere and here, and purged.
@@ -196,11 +197,11 @@ fn goes_everywhere(name: &str, length: usize) {
     assert_eq!((there.added(), here.added()), (2, 0));
     assert_eq!(all(&other, id), all(&archive, id));
     assert_eq!(Some(other.conversation(id).unwrap().last_active_at), path[1].message.created_at);
-    assert!([&archive, &other].iter().all(|archive| archive.verify(id).unwrap().is_sound()));
+    assert!([&archive, &other].iter().all(|archive| archive.maintenance().verify(id).unwrap().is_sound()));
     assert!(archive.conversation(id).unwrap().bytes < 10_000);
     assert_eq!(chunks(&archive, id).len(), length.div_ceil(1 << 20));
-    archive.purge(&[id], PurgeReason::UserRequested, &mut |_| ());
-    assert_eq!(archive.check().unwrap().faults, []);
+    archive.removal().purge(&[id], PurgeReason::UserRequested, &mut |_| ());
+    assert_eq!(archive.maintenance().check().unwrap().faults, []);
     assert_eq!(archive.conversation(id).unwrap_err().kind(), ErrorKind::NotFound);
 }
 
@@ -240,8 +241,9 @@ fn attachments_are_read_and_listed_in_every_store() {
         let limits = Limits { attachment_chunk_bytes: 300_000, ..Limits::default() };
         let archive = shop.archive(name).with_limits(limits);
         let talk = start(&archive);
-        let kept = archive.attach(talk.id(), AttachmentKind::Code, &mut Cursor::new(&picture)).unwrap();
-        let listed = archive.attachments(talk.id()).unwrap();
+        let kept =
+            archive.attachments().add(talk.id(), AttachmentKind::Code, &mut Cursor::new(&picture)).unwrap();
+        let listed = archive.attachments().list(talk.id()).unwrap();
         let sizes: Vec<usize> = chunks(&archive, talk.id()).into_iter().map(|(_, size)| size).collect();
         (listed == [kept], kept.byte_length, bytes_of(&archive, talk.id(), kept) == picture, sizes)
     });
@@ -259,7 +261,10 @@ fn a_stream_that_is_not_held_in_memory_is_read_back() {
         let archive = shop.archive(name);
         let talk = start(&archive);
         let [one, two] = [(); 2].map(|()| {
-            archive.attach(talk.id(), AttachmentKind::Video, &mut film.as_slice().chain(&b"end"[..])).unwrap()
+            archive
+                .attachments()
+                .add(talk.id(), AttachmentKind::Video, &mut film.as_slice().chain(&b"end"[..]))
+                .unwrap()
         });
         let bytes = bytes_of(&archive, talk.id(), one);
         (one == two, bytes == [&film[..], b"end"].concat(), chunks(&archive, talk.id()).len())
@@ -279,7 +284,7 @@ proptest! {
         let talk = start(&archive);
         let bytes = noise(length, seed);
 
-        let kept = archive.attach(talk.id(), AttachmentKind::Document, &mut bytes.as_slice()).unwrap();
+        let kept = archive.attachments().add(talk.id(), AttachmentKind::Document, &mut bytes.as_slice()).unwrap();
 
         prop_assert_eq!(bytes_of(&archive, talk.id(), kept), bytes);
         prop_assert_eq!(chunks(&archive, talk.id()).len() as u64, (length as u64).div_ceil(size));
@@ -293,7 +298,10 @@ fn the_same_bytes_are_kept_once() {
     talk.append(image(MEGABYTE, 4)).unwrap();
     talk.append_turn(vec![image(MEGABYTE, 4), image(MEGABYTE, 4), image(MEGABYTE, 5)]).unwrap();
 
-    assert_eq!((archive.attachments(talk.id()).unwrap().len(), chunks(&archive, talk.id()).len()), (2, 2));
+    assert_eq!(
+        (archive.attachments().list(talk.id()).unwrap().len(), chunks(&archive, talk.id()).len()),
+        (2, 2)
+    );
     assert_eq!(all(&archive, talk.id())[1], image(MEGABYTE, 4).blocks);
 }
 
@@ -301,15 +309,15 @@ fn the_same_bytes_are_kept_once() {
 fn a_message_can_refer_to_what_was_attached() {
     let archive = archive_in(&Lab::new());
     let mut talk = start(&archive);
-    let kept = archive.attach(talk.id(), AttachmentKind::Audio, &mut &b"ping"[..]).unwrap();
+    let kept = archive.attachments().add(talk.id(), AttachmentKind::Audio, &mut &b"ping"[..]).unwrap();
 
     let block = Block::Media(kept.to_media("audio/opus"));
     let head = talk.append(Message::new(Role::User, vec![block])).unwrap().head;
 
     let Block::Media(read) = &talk.path().unwrap()[0].message.blocks[0] else { panic!("it is media") };
     assert_eq!((read.kind, read.data.as_deref(), &read.uri), (MediaKind::Audio, Some("cGluZw=="), &None));
-    archive.delete_messages(talk.id(), &[head], Children::Refuse, "test").unwrap();
-    assert_eq!(archive.attachments(talk.id()).unwrap(), []);
+    archive.removal().delete_messages(talk.id(), &[head], Children::Refuse, "test").unwrap();
+    assert_eq!(archive.attachments().list(talk.id()).unwrap(), []);
 }
 
 #[test]
@@ -323,10 +331,10 @@ fn what_the_last_message_refers_to_goes_with_it() {
         let second = talk.append_turn(vec![image(MEGABYTE, 6), image(MEGABYTE, 7)]).unwrap();
         let mut counts = vec![chunks(&archive, id).len()];
         for message in [second.messages[1], second.messages[0], first] {
-            archive.delete_messages(id, &[message], Children::Refuse, "test").unwrap();
+            archive.removal().delete_messages(id, &[message], Children::Refuse, "test").unwrap();
             counts.push(chunks(&archive, id).len());
         }
-        (counts, archive.verify(id).unwrap().faults)
+        (counts, archive.maintenance().verify(id).unwrap().faults)
     });
 
     assert_eq!(left, [0; 6].map(|_| (vec![2, 1, 1, 0], vec![])));
@@ -342,11 +350,11 @@ fn no_byte_of_a_deleted_or_purged_attachment_is_left_in_any_file() {
         let mut talk = start(&archive);
         let said = talk.append(text_file(word)).unwrap().head;
         let said_before = !holding(shop.path(), &[word]).is_empty();
-        archive.delete_messages(talk.id(), &[said], Children::Refuse, "test").unwrap();
-        archive.maintain(Task::Checkpoint, Duration::MAX).unwrap();
+        archive.removal().delete_messages(talk.id(), &[said], Children::Refuse, "test").unwrap();
+        archive.maintenance().run(Task::Checkpoint, Duration::MAX).unwrap();
         let deleted = holding(shop.path(), &[word]);
         archive.resume(talk.id()).unwrap().append(text_file(word)).unwrap();
-        let report = archive.purge(&[talk.id()], PurgeReason::UserRequested, &mut |_| ());
+        let report = archive.removal().purge(&[talk.id()], PurgeReason::UserRequested, &mut |_| ());
         (said_before, deleted, report.is_erased, holding(shop.path(), &[word]))
     });
 
@@ -358,21 +366,27 @@ fn a_crash_before_the_turn_leaves_what_goes_an_hour_later() {
     let lab = Lab::new();
     let archive = archive_in(&lab);
     let mut talk = start(&archive);
-    let kept = archive.attach(talk.id(), AttachmentKind::Image, &mut noise(MEGABYTE, 8).as_slice()).unwrap();
+    let kept = archive
+        .attachments()
+        .add(talk.id(), AttachmentKind::Image, &mut noise(MEGABYTE, 8).as_slice())
+        .unwrap();
 
-    let soon = archive.erase_unused_attachments(talk.id()).unwrap();
+    let soon = archive.attachments().erase_unused(talk.id()).unwrap();
     lab.turn_clock(3_600);
     let head = talk.append(Message::user("something")).unwrap().head;
-    archive.delete_messages(talk.id(), &[head], Children::Refuse, "test").unwrap();
+    archive.removal().delete_messages(talk.id(), &[head], Children::Refuse, "test").unwrap();
 
     assert_eq!((soon, kept.byte_length), (vec![], MEGABYTE as u64));
-    assert_eq!((archive.attachments(talk.id()).unwrap(), chunks(&archive, talk.id())), (vec![], vec![]));
+    assert_eq!(
+        (archive.attachments().list(talk.id()).unwrap(), chunks(&archive, talk.id())),
+        (vec![], vec![])
+    );
 }
 
 /// Fails from a write on, and looks at what is there then and after the next attempt, an hour later.
 fn interrupted_at(write: usize) -> (bool, Vec<String>, usize, usize) {
     let (lab, store) = (Lab::new(), Arc::new(Moody::new()));
-    let archive = Archive::with_store(store.clone()).with_nature(lab.clone());
+    let archive = Held::over(store.clone()).with_nature(lab.clone());
     let mut talk = start(&archive);
     talk.append(Message::user("Draw.")).unwrap();
     let (count, moody) = (AtomicUsize::new(0), store.clone());
@@ -384,12 +398,12 @@ fn interrupted_at(write: usize) -> (bool, Vec<String>, usize, usize) {
     let is_stored = talk.append(image(3_000_000, 22)).is_ok();
     store.while_writing(|| ());
     store.set(Mood::Well);
-    let faults = archive.verify(talk.id()).unwrap().faults;
+    let faults = archive.maintenance().verify(talk.id()).unwrap().faults;
     lab.turn_clock(3_600);
-    archive.erase_unused_attachments(talk.id()).unwrap();
+    archive.attachments().erase_unused(talk.id()).unwrap();
     let left = chunks(&archive, talk.id()).len();
     archive.resume(talk.id()).unwrap().append(image(3_000_000, 22)).unwrap();
-    archive.erase_unused_attachments(talk.id()).unwrap();
+    archive.attachments().erase_unused(talk.id()).unwrap();
     (is_stored, faults, left, chunks(&archive, talk.id()).len())
 }
 
@@ -419,7 +433,7 @@ fn chunks_that_a_crash_left_are_completed_by_the_next_attempt() {
 
     assert_eq!(all(&archive, talk.id()), [image(3_000_000, 9).blocks, image(3_000_000, 9).blocks]);
     assert_eq!(chunks(&archive, talk.id()).len(), 3);
-    assert_eq!(archive.verify(talk.id()).unwrap().faults, [""; 0]);
+    assert_eq!(archive.maintenance().verify(talk.id()).unwrap().faults, [""; 0]);
 }
 
 #[test]
@@ -434,8 +448,14 @@ fn a_turn_is_counted_without_its_attachments_and_a_conversation_with_them() {
     let refused = [
         talk.append(image(MEGABYTE, 12)).unwrap_err(),
         talk.append(image(3_000_000, 13)).unwrap_err(),
-        archive.attach(talk.id(), AttachmentKind::Image, &mut noise(MEGABYTE, 12).as_slice()).unwrap_err(),
-        archive.attach(talk.id(), AttachmentKind::Image, &mut noise(9_000_000, 12).as_slice()).unwrap_err(),
+        archive
+            .attachments()
+            .add(talk.id(), AttachmentKind::Image, &mut noise(MEGABYTE, 12).as_slice())
+            .unwrap_err(),
+        archive
+            .attachments()
+            .add(talk.id(), AttachmentKind::Image, &mut noise(9_000_000, 12).as_slice())
+            .unwrap_err(),
     ];
 
     let is_named = |error: &rejoin::Error| {
@@ -443,7 +463,7 @@ fn a_turn_is_counted_without_its_attachments_and_a_conversation_with_them() {
     };
     assert!(refused.iter().all(is_named), "{refused:?}");
     assert_eq!((chunks(&archive, talk.id()).len(), all(&archive, talk.id()).len()), (2, 3));
-    assert_eq!(archive.attachments(talk.id()).unwrap().len(), 2);
+    assert_eq!(archive.attachments().list(talk.id()).unwrap().len(), 2);
 }
 
 #[test]
@@ -454,13 +474,13 @@ fn a_check_names_what_is_missing_or_damaged_and_the_rest_is_read() {
         let archive = shop.archive(name);
         let mut talk = start(&archive);
         let said = [14, 15, 16].map(|seed| talk.append(image(MEGABYTE, seed)).unwrap().head.to_string());
-        let kept = archive.attachments(talk.id()).unwrap();
+        let kept = archive.attachments().list(talk.id()).unwrap();
         let found = chunks(&archive, talk.id());
         let owner = Some(talk.id());
         let chunk =
             |place: usize, bytes| Put { space: Space::Attachment, owner, name: &found[place].0, bytes };
         archive.store().put(&[chunk(0, None), chunk(1, Some(b"other"))], Safety::Synced).unwrap();
-        let mut faults = archive.verify(talk.id()).unwrap().faults.join("; ");
+        let mut faults = archive.maintenance().verify(talk.id()).unwrap().faults.join("; ");
         faults = said.iter().fold(faults, |faults, id| faults.replace(id, "M"));
         for (place, own) in kept.iter().enumerate() {
             faults = faults.replace(&own.id(), &format!("A{place}"));
@@ -479,7 +499,7 @@ fn a_check_names_what_is_missing_or_damaged_and_the_rest_is_read() {
 fn an_address_that_means_nothing_here_is_kept_and_is_no_fault() {
     let archive = archive_in(&Lab::new());
     let (mut one, mut other) = (start(&archive), start(&archive));
-    let kept = archive.attach(one.id(), AttachmentKind::Image, &mut &b"secret"[..]).unwrap();
+    let kept = archive.attachments().add(one.id(), AttachmentKind::Image, &mut &b"secret"[..]).unwrap();
     one.append(Message::new(Role::User, vec![Block::Media(kept.to_media("image/png"))])).unwrap();
     let mut hostile = kept.to_media("image/png");
     hostile.extra.set("attachment", Json::parse(r#"{"byte_length":6}"#).unwrap());
@@ -488,7 +508,7 @@ fn an_address_that_means_nothing_here_is_kept_and_is_no_fault() {
     other.append(hostile).unwrap();
 
     assert_eq!(all(&archive, other.id()), [vec![Block::Media(kept.to_media("image/png"))]]);
-    assert_eq!(archive.verify(other.id()).unwrap().faults, [""; 0]);
+    assert_eq!(archive.maintenance().verify(other.id()).unwrap().faults, [""; 0]);
 }
 
 #[test]
@@ -499,7 +519,7 @@ fn a_secret_in_a_large_text_is_taken_out_before_it_is_stored() {
         let archive = shop.archive(name).with_redaction(Redaction::new());
         let mut talk = start(&archive);
         let receipt = talk.append(text_file(TOKEN)).unwrap();
-        (receipt.redacted.len(), archive.attachments(talk.id()).unwrap().len())
+        (receipt.redacted.len(), archive.attachments().list(talk.id()).unwrap().len())
     });
 
     assert_eq!((left, holding(shop.path(), &[TOKEN])), ([(1, 1), (1, 1)], vec![]));
@@ -514,16 +534,16 @@ fn a_scrub_finds_secrets_in_attachments_and_leaves_no_byte_of_them() {
         let mut talk = start(&archive);
         talk.append_turn(vec![text_file(TOKEN), image(MEGABYTE, 17), text_file("harmless")]).unwrap();
         let id = talk.id();
-        let looked = archive.scrub(id, ScrubMode::Look).unwrap();
-        let scrubbed = archive.scrub(id, ScrubMode::Replace).unwrap();
+        let looked = archive.removal().scrub(id, ScrubMode::Look).unwrap();
+        let scrubbed = archive.removal().scrub(id, ScrubMode::Replace).unwrap();
         let left = holding(shop.path(), &[TOKEN]);
-        let again = archive.scrub(id, ScrubMode::Replace).unwrap();
+        let again = archive.removal().scrub(id, ScrubMode::Replace).unwrap();
         let places =
             [looked, scrubbed].map(|done| done.findings.iter().map(|found| found.place).collect::<Vec<_>>());
-        let faults = archive.verify(id).unwrap().faults;
+        let faults = archive.maintenance().verify(id).unwrap().faults;
         let clean = all(&archive, id);
         let is_same = clean[1] == image(MEGABYTE, 17).blocks && clean[2] == text_file("harmless").blocks;
-        (places, left, again.is_clean(), faults, archive.attachments(id).unwrap().len(), is_same)
+        (places, left, again.is_clean(), faults, archive.attachments().list(id).unwrap().len(), is_same)
     });
 
     let found = || vec![ScrubPlace::Attachment];
@@ -546,12 +566,17 @@ fn a_scrub_finds_secrets_in_text_that_stands_where_base64_is_due() {
             media.data = Some(data.clone());
             talk.append(Message::new(Role::User, vec![Block::Media(media)])).unwrap();
         }
-        let scrubbed = archive.scrub(talk.id(), ScrubMode::Replace).unwrap();
-        let again = archive.scrub(talk.id(), ScrubMode::Replace).unwrap();
+        let scrubbed = archive.removal().scrub(talk.id(), ScrubMode::Replace).unwrap();
+        let again = archive.removal().scrub(talk.id(), ScrubMode::Replace).unwrap();
         let read = all(&archive, talk.id());
         let Block::Media(harmless) = &read[2][0] else { panic!("it is media") };
         let is_same = harmless.data.as_ref() == Some(&files[2]);
-        (scrubbed.findings.len(), again.is_clean(), archive.verify(talk.id()).unwrap().faults, is_same)
+        (
+            scrubbed.findings.len(),
+            again.is_clean(),
+            archive.maintenance().verify(talk.id()).unwrap().faults,
+            is_same,
+        )
     });
 
     assert_eq!(done, [0; 2].map(|_| (2, true, vec![], true)));
@@ -592,11 +617,11 @@ fn a_stream_that_breaks_off_is_told_as_that_whatever_else_fails() {
     };
     let mut broken = Ending { left: 10 * MEGABYTE, end: Some(Box::new(end)) };
 
-    let refused = archive.attach(talk.id(), AttachmentKind::Image, &mut broken).unwrap_err();
+    let refused = archive.attachments().add(talk.id(), AttachmentKind::Image, &mut broken).unwrap_err();
 
     let told = format!("{refused:?}");
     assert!(told.contains("the line went dead"), "{told}");
-    assert!(archive.attachments(talk.id()).is_err());
+    assert!(archive.attachments().list(talk.id()).is_err());
 }
 
 #[test]
@@ -619,7 +644,7 @@ fn a_chunk_that_goes_while_a_stream_is_stored_is_missed_and_not_made_up() {
     };
     let mut stream = Ending { left: 10 * MEGABYTE, end: Some(Box::new(end)) };
 
-    let refused = archive.attach(talk.id(), AttachmentKind::Image, &mut stream).unwrap_err();
+    let refused = archive.attachments().add(talk.id(), AttachmentKind::Image, &mut stream).unwrap_err();
 
     assert_eq!(refused.kind(), ErrorKind::Corrupt, "{refused:?}");
 }
@@ -630,14 +655,14 @@ fn a_conversation_that_takes_the_place_of_a_deleted_one_has_its_attachments() {
     let talk = start(&archive);
     let gone = talk.id();
     let mut recorder = Recorder::new(talk, "1@1");
-    archive.delete_conversations(&[gone], "test");
+    archive.removal().delete(&[gone], "test");
 
     let saved = recorder.append(vec![image(MEGABYTE, 20)]).unwrap();
 
     let Saved::Now(receipt) = saved else { panic!("it is saved") };
     assert_ne!(receipt.conversation, gone);
     assert_eq!(all(&archive, receipt.conversation), [image(MEGABYTE, 20).blocks]);
-    assert_eq!(archive.attachments(receipt.conversation).unwrap().len(), 1);
+    assert_eq!(archive.attachments().list(receipt.conversation).unwrap().len(), 1);
 }
 
 #[test]
@@ -648,13 +673,13 @@ fn a_replayed_turn_settles_its_attachments() {
     let open = OpenTurnOf { archive: &archive, id: talk.id() };
     talk.append(Message::user("Draw.")).unwrap();
     let turn = open.save(image(MEGABYTE, 21));
-    let first = archive.keep_open_turn(talk.id(), &turn).unwrap();
-    let second = archive.keep_open_turn(talk.id(), &turn).unwrap();
+    let first = archive.open_turns().keep(talk.id(), &turn).unwrap();
+    let second = archive.open_turns().keep(talk.id(), &turn).unwrap();
 
-    archive.delete_messages(talk.id(), &first.messages, Children::Remove, "test").unwrap();
+    archive.removal().delete_messages(talk.id(), &first.messages, Children::Remove, "test").unwrap();
 
     assert!(second.replayed);
-    assert_eq!(archive.attachments(talk.id()).unwrap(), []);
+    assert_eq!(archive.attachments().list(talk.id()).unwrap(), []);
 }
 
 #[test]
@@ -672,7 +697,7 @@ fn plain_files_of_other_attachments_are_left_alone_and_all_go_with_the_conversat
 
     talk.append(image(MEGABYTE, 19)).unwrap();
     let after = look();
-    archive.delete_conversations(&[talk.id()], "test");
+    archive.removal().delete(&[talk.id()], "test");
 
     assert_eq!((before.len(), after.len()), (3, 4));
     assert!(before.iter().all(|(path, inode)| after.get(path) == Some(inode)));

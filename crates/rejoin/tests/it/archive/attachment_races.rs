@@ -7,7 +7,7 @@ use std::thread;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use rejoin::store::{Children, JsonlStore, Named, Put, Safety, Space, SqliteStore, Store};
+use rejoin::store::{Children, JsonlStore, Named, Put, Read, Safety, Space, SqliteStore, Store};
 use rejoin::{
     Archive, AttachmentKind, Block, Conversation, ConversationId, ErrorKind, Fields, Limits, Media,
     MediaKind, Message, PurgeReason, Result, Role,
@@ -33,16 +33,16 @@ fn cutting(store: Arc<dyn Store>, size: u64) -> Archive {
 
 /// Attaches the bytes, with a message that refers to them.
 fn attach(archive: &Archive, id: ConversationId) -> Result<()> {
-    let attached = archive.attach(id, AttachmentKind::Document, &mut &BYTES[..])?;
+    let attached = archive.attachments().add(id, AttachmentKind::Document, &mut &BYTES[..])?;
     let block = Block::Media(attached.to_media("application/octet-stream"));
     archive.resume(id)?.append(Message::new(Role::User, vec![block])).map(drop)
 }
 
 fn is_whole(archive: &Archive, id: ConversationId) -> bool {
-    let attached = archive.attachments(id).unwrap();
+    let attached = archive.attachments().list(id).unwrap();
     attached.iter().all(|one| {
         let mut bytes = Vec::new();
-        archive.read_attachment(id, one.digest, &mut bytes).is_ok() && bytes == BYTES
+        archive.attachments().read(id, one.digest, &mut bytes).is_ok() && bytes == BYTES
     })
 }
 
@@ -72,7 +72,7 @@ fn interleave(kind: &str, begins: usize, dies: usize) -> (bool, bool, Vec<String
     let is_stored = attach(&one, id).is_ok();
 
     stores[0].while_writing(|| ());
-    (is_stored, is_whole(&one, id), one.verify(id).unwrap().faults)
+    (is_stored, is_whole(&one, id), one.maintenance().verify(id).unwrap().faults)
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn two_threads_that_cut_the_same_bytes_differently_do_not_damage_them() {
     });
 
     for id in ids {
-        assert_eq!(archives[0].verify(id).unwrap().faults, [""; 0]);
+        assert_eq!(archives[0].maintenance().verify(id).unwrap().faults, [""; 0]);
         assert!(is_whole(&archives[1], id));
     }
 }
@@ -125,14 +125,14 @@ fn image() -> Message {
 }
 
 /// A conversation with an image that nothing refers to any more, which is not erased yet.
-fn leftover(archive: &Archive) -> ConversationId {
+fn leftover(archive: &Archive, store: &dyn Store) -> ConversationId {
     let mut talk = archive.start(Conversation::titled("Lisbon")).unwrap();
     talk.append(Message::user("Look.")).unwrap();
     let said = talk.append(image()).unwrap().head;
     let (id, target) = (talk.id(), [said]);
     let target =
         rejoin::store::Target::Messages { conversation: id, ids: &target, children: Children::Refuse };
-    archive.store().remove(&[target], "test", archive.now()).unwrap();
+    store.remove(&[target], "test", archive.now()).unwrap();
     id
 }
 
@@ -143,7 +143,7 @@ fn what_is_attached_again_while_it_is_erased_stays() {
         let store = Arc::new(Moody::around(open(kind, directory.path())));
         let eraser = Archive::with_store(store.clone());
         let other = Archive::with_store(Arc::from(open(kind, directory.path())));
-        let id = leftover(&eraser);
+        let id = leftover(&eraser, store.as_ref());
         let count = AtomicUsize::new(0);
         let writer = other.clone();
         store.while_writing(move || {
@@ -153,9 +153,9 @@ fn what_is_attached_again_while_it_is_erased_stays() {
             }
         });
 
-        let erased = eraser.erase_unused_attachments(id).unwrap();
+        let erased = eraser.attachments().erase_unused(id).unwrap();
 
-        assert_eq!((erased, other.verify(id).unwrap().faults), (vec![], vec![]));
+        assert_eq!((erased, other.maintenance().verify(id).unwrap().faults), (vec![], vec![]));
         assert_eq!(other.path(id, None).unwrap()[1].message.blocks, image().blocks);
     }
 }
@@ -164,8 +164,8 @@ fn what_is_attached_again_while_it_is_erased_stays() {
 fn what_is_erased_between_a_look_and_the_turn_is_stored_again() {
     let store = Arc::new(Moody::new());
     let archive = Archive::with_store(store.clone());
-    let id = leftover(&archive);
-    let (count, eraser) = (AtomicUsize::new(0), archive.clone());
+    let id = leftover(&archive, store.as_ref());
+    let (count, eraser) = (AtomicUsize::new(0), store.clone());
     store.while_writing(move || {
         // The card was the first write, and the turn is the second.
         if count.fetch_add(1, Ordering::Relaxed) == 1 {
@@ -174,16 +174,16 @@ fn what_is_erased_between_a_look_and_the_turn_is_stored_again() {
                 names.push(name.to_vec());
                 Ok(())
             };
-            eraser.store().get(Space::Attachment, Some(id), Named::ALL, visit).unwrap();
+            eraser.get(Space::Attachment, Some(id), Named::ALL, visit).unwrap();
             let gone = |name| Put { space: Space::Attachment, owner: Some(id), name, bytes: None };
             let gone: Vec<_> = names.iter().map(|name| gone(name)).collect();
-            eraser.store().put(&gone, Safety::Synced).unwrap();
+            eraser.put(&gone, Safety::Synced).unwrap();
         }
     });
 
     archive.resume(id).unwrap().append(image()).unwrap();
 
-    assert_eq!(archive.verify(id).unwrap().faults, [""; 0]);
+    assert_eq!(archive.maintenance().verify(id).unwrap().faults, [""; 0]);
     assert_eq!(archive.path(id, None).unwrap()[1].message.blocks, image().blocks);
 }
 
@@ -195,11 +195,12 @@ fn attachments_are_counted_where_bytes_are() {
     let said = talk.append(image()).unwrap().head;
     let all = archive.conversation(talk.id()).unwrap().bytes + 1_000_001;
 
-    let stats = archive.stats(None, &mut |_| ()).unwrap().all.bytes;
-    let deleted = archive.delete_messages(talk.id(), &[said], Children::Refuse, "test").unwrap().bytes;
+    let stats = archive.reader().stats(None, &mut |_| ()).unwrap().all.bytes;
+    let deleted =
+        archive.removal().delete_messages(talk.id(), &[said], Children::Refuse, "test").unwrap().bytes;
     let left = archive.conversation(talk.id()).unwrap().bytes;
     archive.resume(talk.id()).unwrap().append(image()).unwrap();
-    let purged = archive.purge(&[talk.id()], PurgeReason::UserRequested, &mut |_| ()).bytes;
+    let purged = archive.removal().purge(&[talk.id()], PurgeReason::UserRequested, &mut |_| ()).bytes;
 
     assert_eq!((stats, deleted + left, purged), (all, all, all));
 }

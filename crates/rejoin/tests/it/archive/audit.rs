@@ -9,7 +9,7 @@ use rejoin::{
 use super::{Lab, archive, archive_in, talk};
 
 fn everything(archive: &Archive) -> Vec<AuditEntry> {
-    archive.audit(&AuditQuery::default()).unwrap()
+    archive.audit().query(&AuditQuery::default()).unwrap()
 }
 
 #[test]
@@ -20,10 +20,10 @@ fn what_is_deleted_is_noted_with_counts_and_without_content() {
     let messages = trip.append_turn(talk(&["sentinelle", "sentinelle", "sentinelle"])).unwrap().messages;
     let bytes = trip.conversation().unwrap().bytes;
 
-    archive.delete_messages(trip.id(), &messages[2..], Children::Refuse, "user-requested").unwrap();
+    archive.removal().delete_messages(trip.id(), &messages[2..], Children::Refuse, "user-requested").unwrap();
     let left = trip.conversation().unwrap().bytes;
     lab.turn_clock(60);
-    archive.delete_conversations(&[trip.id()], "user-requested");
+    archive.removal().delete(&[trip.id()], "user-requested");
 
     let at = |seconds: i64| Time::from_micros((1_800_000_000 + seconds) * 1_000_000);
     let deleted = AuditEntry::new(AuditAction::Deleted, "user-requested").to(trip.id());
@@ -48,8 +48,11 @@ fn nothing_that_was_deleted_is_nothing_to_note() {
     let archive = archive();
     let trip = archive.start(Conversation::titled("Lisbon")).unwrap();
 
-    archive.delete_messages(trip.id(), &["nothere".parse().unwrap()], Children::Refuse, "x").unwrap();
-    archive.delete_conversations(&["018f0000-0000-7000-8000-000000000000".parse().unwrap()], "x");
+    archive
+        .removal()
+        .delete_messages(trip.id(), &["nothere".parse().unwrap()], Children::Refuse, "x")
+        .unwrap();
+    archive.removal().delete(&["018f0000-0000-7000-8000-000000000000".parse().unwrap()], "x");
 
     assert_eq!(everything(&archive), []);
 }
@@ -61,11 +64,11 @@ fn the_log_is_read_newest_first_by_time_conversation_and_number() {
     let one = archive.start(Conversation::new()).unwrap().id();
     for place in 0..4 {
         let entry = AuditEntry::new(AuditAction::Rotated, place.to_string());
-        archive.note_audit(if place == 1 { entry.to(one) } else { entry }).unwrap();
+        archive.audit().note(if place == 1 { entry.to(one) } else { entry }).unwrap();
         lab.turn_clock(1);
     }
     let told = |query: AuditQuery| {
-        archive.audit(&query).unwrap().into_iter().map(|entry| entry.reason).collect::<String>()
+        archive.audit().query(&query).unwrap().into_iter().map(|entry| entry.reason).collect::<String>()
     };
     let since = Some(Time::from_micros(1_800_000_002_000_000));
 
@@ -87,7 +90,7 @@ fn an_entry_reads_back_as_it_was_written() {
     entry.failures.push(AuditFailure::of(id, ErrorKind::Locked));
     entry.extra.set("rules", Json::of(&["jwt"]).unwrap());
 
-    archive.note_audit(entry.clone()).unwrap();
+    archive.audit().note(entry.clone()).unwrap();
 
     assert_eq!(everything(&archive), [AuditEntry { at: archive.now(), ..entry }]);
 }

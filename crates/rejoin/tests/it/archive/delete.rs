@@ -15,7 +15,7 @@ fn tree(archive: &Archive) -> (Handle, Vec<MessageId>) {
 }
 
 fn left(archive: &Archive, handle: &Handle) -> String {
-    said(&archive.all_messages(handle.id(), Order::OldestFirst, 0, 99).unwrap())
+    said(&archive.reader().all_messages(handle.id(), Order::OldestFirst, 0, 99).unwrap())
 }
 
 /// Deletes by position; answers how many went, or why none did.
@@ -23,8 +23,8 @@ fn delete(places: &[usize], children: Children) -> (Result<u64, ErrorKind>, Stri
     let archive = archive();
     let (handle, messages) = tree(&archive);
     let ids: Vec<MessageId> = places.iter().map(|place| messages[*place]).collect();
-    let deleted = archive.delete_messages(handle.id(), &ids, children, "by request");
-    assert!(archive.verify(handle.id()).unwrap().is_sound());
+    let deleted = archive.removal().delete_messages(handle.id(), &ids, children, "by request");
+    assert!(archive.maintenance().verify(handle.id()).unwrap().is_sound());
     (deleted.map(|deleted| deleted.messages).map_err(|error| error.kind()), left(&archive, &handle))
 }
 
@@ -51,7 +51,8 @@ fn a_refusal_names_the_message_that_has_children() {
     let archive = archive();
     let (handle, messages) = tree(&archive);
 
-    let error = archive.delete_messages(handle.id(), &[messages[1]], Children::Refuse, "x").unwrap_err();
+    let error =
+        archive.removal().delete_messages(handle.id(), &[messages[1]], Children::Refuse, "x").unwrap_err();
 
     assert_eq!(error.to_string(), format!("cannot delete message `{}`: it has children", messages[1]));
 }
@@ -60,7 +61,8 @@ fn a_refusal_names_the_message_that_has_children() {
 fn a_message_that_is_not_there_counts_as_deleted() {
     let archive = archive();
     let (handle, messages) = tree(&archive);
-    let delete = || archive.delete_messages(handle.id(), &[messages[3]], Children::Refuse, "x").unwrap();
+    let delete =
+        || archive.removal().delete_messages(handle.id(), &[messages[3]], Children::Refuse, "x").unwrap();
 
     let (first, second) = (delete(), delete());
 
@@ -72,7 +74,7 @@ fn deleting_one_fork_leaves_the_other() {
     let archive = archive();
     let (handle, messages) = tree(&archive);
 
-    archive.delete_messages(handle.id(), &[messages[3]], Children::Refuse, "x").unwrap();
+    archive.removal().delete_messages(handle.id(), &[messages[3]], Children::Refuse, "x").unwrap();
 
     assert_eq!(said(&handle.path().unwrap()), "a b c");
     let branch = &handle.conversation().unwrap().branches[0];
@@ -85,9 +87,9 @@ fn one_conversation_that_cannot_be_deleted_does_not_stop_the_others() {
     let (one, _) = tree(&archive);
     let (two, _) = tree(&archive);
     let (kept, _) = tree(&archive);
-    archive.delete_conversations(&[one.id()], "first");
+    archive.removal().delete(&[one.id()], "first");
 
-    let deleted = archive.delete_conversations(&[one.id(), two.id()], "second");
+    let deleted = archive.removal().delete(&[one.id(), two.id()], "second");
 
     assert_eq!(deleted.gone, [(two.id(), deleted.bytes())]);
     assert_eq!(deleted.failed, [(one.id(), format!("there is no conversation `{}`", one.id()))]);
@@ -101,8 +103,8 @@ fn what_is_deleted_is_not_found_again() {
     let search = Search { text: "d".to_owned(), ..Search::default() };
     assert_eq!(archive.search(&search).unwrap().items.len(), 1);
 
-    archive.delete_messages(handle.id(), &[messages[3]], Children::Refuse, "x").unwrap();
+    archive.removal().delete_messages(handle.id(), &[messages[3]], Children::Refuse, "x").unwrap();
 
     assert_eq!(archive.search(&search).unwrap().items, []);
-    assert_eq!(archive.resolve(messages[3].as_str()).unwrap_err().kind(), ErrorKind::NotFound);
+    assert_eq!(archive.names().resolve(messages[3].as_str()).unwrap_err().kind(), ErrorKind::NotFound);
 }

@@ -16,7 +16,7 @@ fn kept(
     let id = archive.start(conversation).unwrap().id();
     let before = archive.conversation(id).unwrap().version;
     for (title, synopsis) in writes {
-        archive.describe(id, *title, *synopsis).unwrap();
+        archive.marks().describe(id, *title, *synopsis).unwrap();
     }
     let after = archive.conversation(id).unwrap();
     (after.version - before, after.conversation)
@@ -50,14 +50,14 @@ fn a_synopsis_is_computed_once_the_conversation_has_grown() {
     let mut handle = archive.start(Conversation::new()).unwrap();
     handle.append(Message::user("my bicycle is green")).unwrap();
     let written = synopsis("A green bicycle.", archive.now());
-    archive.describe(handle.id(), None, Some(&written)).unwrap();
+    archive.marks().describe(handle.id(), None, Some(&written)).unwrap();
 
-    let fresh = archive.synopsis(handle.id()).unwrap();
+    let fresh = archive.marks().synopsis(handle.id()).unwrap();
     handle.append(Message::assistant("Nice.").at(archive.now())).unwrap();
     archive
         .update(handle.id(), |header| header.synopsis = Some(synopsis("old", Time::from_micros(1))))
         .unwrap();
-    let stale = archive.synopsis(handle.id()).unwrap();
+    let stale = archive.marks().synopsis(handle.id()).unwrap();
 
     assert_eq!(fresh, written);
     assert_eq!(stale.text, "You said \"my bicycle is green\". The reply was \"Nice\".");

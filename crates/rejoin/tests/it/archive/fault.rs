@@ -11,15 +11,17 @@ use rejoin::{
 
 use super::Lab;
 use crate::failing::{Failing, at_every_call};
+use crate::held::Held;
 
 const DAY: i64 = 86_400;
 const POLICY: Retention = Retention { days: Some(7), max_per_project: Some(1) };
 const KINDS: [ErrorKind; 3] = [ErrorKind::Unavailable, ErrorKind::Corrupt, ErrorKind::NotFound];
 
 /// An archive of two that are too old, one that is held, and two young ones, of which one is too many.
-fn aged(store: Failing) -> (Arc<Failing>, Archive) {
+fn aged(store: Failing) -> (Arc<Failing>, Held) {
     let (store, lab) = (Arc::new(store), Lab::new());
-    let archive = Archive::with_vault(store.clone()).with_nature(lab.clone());
+    let archive =
+        Held::over(store.clone()).map(|_| Archive::with_vault(store.clone())).with_nature(lab.clone());
     let say = |title: &str, hold: Hold| -> ConversationId {
         let header = Conversation { follows_retention: true, hold, ..Conversation::titled(title) };
         let mut handle = archive.start(header).unwrap();
@@ -30,7 +32,7 @@ fn aged(store: Failing) -> (Arc<Failing>, Archive) {
     say("older", Hold::None);
     say("held", Hold::User);
     // The clock is believed from the first sweep on.
-    assert!(matches!(archive.sweep(&sweep()).unwrap(), Swept::Done(_)));
+    assert!(matches!(archive.retention().sweep(&sweep()).unwrap(), Swept::Done(_)));
     lab.turn_clock(8 * DAY);
     say("young", Hold::None);
     lab.turn_clock(60);
@@ -73,15 +75,15 @@ fn a_sweep_that_fails_anywhere_takes_nothing_that_stays_and_the_next_finishes() 
             };
             calls += at_every_call(
                 make,
-                |archive| drop(archive.sweep(&sweep_of_one())),
+                |archive| drop(archive.retention().sweep(&sweep_of_one())),
                 |call, archive| {
                     let halfway = left(archive);
                     assert!(halfway.contains(&"held".to_owned()), "{kind:?} at call {call}: {halfway:?}");
                     assert!(halfway.contains(&"youngest".to_owned()), "{kind:?} at call {call}: {halfway:?}");
-                    let next = archive.sweep(&sweep_of_one()).unwrap();
+                    let next = archive.retention().sweep(&sweep_of_one()).unwrap();
                     assert!(matches!(next, Swept::Done(_)), "{kind:?} at call {call}: {next:?}");
                     assert_eq!(left(archive), ["held", "youngest"], "{kind:?} at call {call}");
-                    assert!(archive.finish_erasing().unwrap(), "{kind:?} at call {call}");
+                    assert!(archive.removal().finish_erasing().unwrap(), "{kind:?} at call {call}");
                 },
             );
         }
@@ -93,14 +95,15 @@ fn a_sweep_that_fails_anywhere_takes_nothing_that_stays_and_the_next_finishes() 
 fn a_purge_of_everything_that_fails_anywhere_is_made_up_for_by_the_next() {
     let make = || {
         let (store, archive) = aged(Failing::with(ErrorKind::Unavailable).renewing(&[]));
-        archive.remember("prompt.history:/home/ada/trip", Some("[\"a secret\"]")).unwrap();
+        archive.state().remember("prompt.history:/home/ada/trip", Some("[\"a secret\"]")).unwrap();
         (store, archive)
     };
     let calls = at_every_call(
         make,
-        |archive| drop(archive.purge_everything(PurgeReason::WorkspaceReset, &mut |_| ())),
+        |archive| drop(archive.removal().purge_everything(PurgeReason::WorkspaceReset, &mut |_| ())),
         |call, archive| {
-            let report = archive.purge_everything(PurgeReason::WorkspaceReset, &mut |_| ()).unwrap();
+            let report =
+                archive.removal().purge_everything(PurgeReason::WorkspaceReset, &mut |_| ()).unwrap();
             let mut remembered = 0;
             archive
                 .store()
@@ -110,7 +113,7 @@ fn a_purge_of_everything_that_fails_anywhere_is_made_up_for_by_the_next() {
                 })
                 .unwrap();
             assert_eq!((left(archive), remembered), (Vec::new(), 0), "call {call}: {report:?}");
-            assert!(archive.finish_erasing().unwrap(), "call {call}");
+            assert!(archive.removal().finish_erasing().unwrap(), "call {call}");
         },
     );
     assert!(calls > 20, "{calls} calls failed");
@@ -119,12 +122,12 @@ fn a_purge_of_everything_that_fails_anywhere_is_made_up_for_by_the_next() {
 #[test]
 fn what_somebody_saw_of_a_policy_and_cannot_be_read_is_shown_again() {
     let (store, archive) = aged(Failing::with(ErrorKind::Corrupt));
-    archive.see_retention(&POLICY).unwrap();
+    archive.retention().see(&POLICY).unwrap();
 
     store.fail_at(1);
-    let unread = archive.has_seen_retention(&POLICY).unwrap();
-    archive.see_retention(&POLICY).unwrap();
-    let again = archive.has_seen_retention(&POLICY).unwrap();
+    let unread = archive.retention().has_seen(&POLICY).unwrap();
+    archive.retention().see(&POLICY).unwrap();
+    let again = archive.retention().has_seen(&POLICY).unwrap();
 
     assert_eq!((unread, again), (false, true));
 }
@@ -135,7 +138,7 @@ fn a_purge_tells_which_keys_it_replaced() {
         let (_, archive) = aged(store);
         let all: Vec<ConversationId> =
             archive.list(&List::default()).unwrap().items.iter().map(|stored| stored.id).collect();
-        archive.purge(&all, PurgeReason::UserRequested, &mut |_| ()).keys
+        archive.removal().purge(&all, PurgeReason::UserRequested, &mut |_| ()).keys
     };
     let store = || Failing::with(ErrorKind::Unavailable);
 

@@ -27,6 +27,8 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use rejoin::store::{MemoryStore, SqliteStore};
 use rejoin::{Archive, Message, MessageId, Nature, StoredMessage, Time};
 
+use crate::held::Held;
+
 /// A nature that a test decides: the time stands still, and ids count up.
 #[derive(Debug)]
 pub(crate) struct Lab {
@@ -70,12 +72,12 @@ impl Nature for Lab {
     }
 }
 
-fn archive() -> Archive {
+fn archive() -> Held {
     archive_in(&Lab::new())
 }
 
-fn archive_in(lab: &Arc<Lab>) -> Archive {
-    Archive::with_store(Arc::new(MemoryStore::new())).with_nature(lab.clone())
+fn archive_in(lab: &Arc<Lab>) -> Held {
+    Held::over(Arc::new(MemoryStore::new())).with_nature(lab.clone())
 }
 
 /// An archive in a file, with the machine's own nature.

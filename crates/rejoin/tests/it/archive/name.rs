@@ -22,7 +22,7 @@ impl Nature for SameId {
 }
 
 fn refused(archive: &Archive, text: &str) -> (ErrorKind, String) {
-    let error = archive.resolve(text).unwrap_err();
+    let error = archive.names().resolve(text).unwrap_err();
     (error.kind(), error.to_string())
 }
 
@@ -42,7 +42,7 @@ fn a_conversation_answers_to_all_its_names() {
         format!("  {id}\n"),
     ];
 
-    let named = names.map(|name| archive.resolve(&name).unwrap());
+    let named = names.map(|name| archive.names().resolve(&name).unwrap());
 
     assert_eq!(named, [Named::Conversation(id); 7]);
 }
@@ -53,7 +53,7 @@ fn a_slug_of_one_word_is_whole_even_where_ids_begin_alike() {
     let mut handle = archive.start(Conversation::titled("Go")).unwrap();
     let message = handle.append(Message::user("hi")).unwrap().head;
 
-    let named = archive.resolve("go");
+    let named = archive.names().resolve("go");
 
     assert_eq!((message.as_str(), named.unwrap()), ("go0000", Named::Conversation(handle.id())));
 }
@@ -72,12 +72,12 @@ fn a_message_answers_to_its_id_alone_or_after_its_conversation() {
         format!("lisbon/{}", &message.as_str()[..5]),
     ];
 
-    let named = names.map(|name| archive.resolve(&name).unwrap());
+    let named = names.map(|name| archive.names().resolve(&name).unwrap());
 
     assert_eq!(named, [Named::Message(id, message); 5]);
-    assert_eq!(archive.resolve_message(message.as_str()).unwrap(), (id, message));
-    assert_eq!(archive.resolve_conversation(message.as_str()).unwrap_err().kind(), ErrorKind::Invalid);
-    assert_eq!(archive.resolve_message("lisbon").unwrap_err().kind(), ErrorKind::Invalid);
+    assert_eq!(archive.names().message(message.as_str()).unwrap(), (id, message));
+    assert_eq!(archive.names().conversation(message.as_str()).unwrap_err().kind(), ErrorKind::Invalid);
+    assert_eq!(archive.names().message("lisbon").unwrap_err().kind(), ErrorKind::Invalid);
 }
 
 #[test]
@@ -87,9 +87,9 @@ fn a_unique_beginning_is_enough() {
     let message = handle.append(Message::user("hi")).unwrap().head;
     let short = handle.id().short().to_string();
 
-    let by_short = archive.resolve(&short[..5]).unwrap();
-    let by_id = archive.resolve(&handle.id().to_string()[..9]).unwrap();
-    let by_message = archive.resolve(&message.as_str()[..5]).unwrap();
+    let by_short = archive.names().resolve(&short[..5]).unwrap();
+    let by_id = archive.names().resolve(&handle.id().to_string()[..9]).unwrap();
+    let by_message = archive.names().resolve(&message.as_str()[..5]).unwrap();
 
     assert_eq!([by_short, by_id], [Named::Conversation(handle.id()); 2]);
     assert_eq!(by_message, Named::Message(handle.id(), message));
@@ -149,7 +149,8 @@ fn a_whole_name_wins_over_the_beginnings_of_others() {
     let other = archive.start(Conversation::titled("Lisbon trip")).unwrap();
     let message = handle.append(Message::user("hi")).unwrap().head;
 
-    let named = ["lisbon", "lisbon-trip", message.as_str()].map(|name| archive.resolve(name).unwrap());
+    let named =
+        ["lisbon", "lisbon-trip", message.as_str()].map(|name| archive.names().resolve(name).unwrap());
 
     let expected = [
         Named::Conversation(handle.id()),

@@ -10,7 +10,7 @@ use super::archive;
 const PROJECT: &str = "/home/ada/engine";
 
 fn typed(archive: &Archive, lines: &[&str]) {
-    lines.iter().for_each(|line| archive.keep_prompt_line(PROJECT, line).unwrap());
+    lines.iter().for_each(|line| archive.state().keep_prompt_line(PROJECT, line).unwrap());
 }
 
 fn said(archive: &Archive, title: &str, message: &str) -> ConversationId {
@@ -20,7 +20,7 @@ fn said(archive: &Archive, title: &str, message: &str) -> ConversationId {
 }
 
 fn purge(archive: &Archive, ids: &[ConversationId]) {
-    let report = archive.purge(ids, PurgeReason::UserRequested, &mut |_| ());
+    let report = archive.removal().purge(ids, PurgeReason::UserRequested, &mut |_| ());
     assert_eq!(report.failures, []);
 }
 
@@ -29,11 +29,11 @@ fn only_the_newest_lines_are_kept() {
     let archive = archive();
     let lines: Vec<String> = (0..PROMPT_HISTORY_LINES + 2).map(|number| format!("line {number}")).collect();
 
-    lines.iter().for_each(|line| archive.keep_prompt_line(PROJECT, line).unwrap());
+    lines.iter().for_each(|line| archive.state().keep_prompt_line(PROJECT, line).unwrap());
     typed(&archive, &[" a secret", "  ", "", &"long".repeat(4096), &lines[PROMPT_HISTORY_LINES + 1]]);
 
-    assert_eq!(archive.prompt_history(PROJECT), lines[2..]);
-    assert_eq!(archive.prompt_history("/home/ada/other"), Vec::<String>::new());
+    assert_eq!(archive.state().prompt_history(PROJECT), lines[2..]);
+    assert_eq!(archive.state().prompt_history("/home/ada/other"), Vec::<String>::new());
 }
 
 #[test]
@@ -46,7 +46,7 @@ fn lines_that_say_what_is_purged_are_forgotten() {
 
     purge(&archive, &[first, second]);
 
-    assert_eq!(archive.prompt_history(PROJECT), ["/tree", "and in Lisbon?"]);
+    assert_eq!(archive.state().prompt_history(PROJECT), ["/tree", "and in Lisbon?"]);
 }
 
 #[test]
@@ -55,12 +55,12 @@ fn a_line_of_a_sub_agents_run_is_forgotten_with_what_started_it() {
     typed(&archive, &["look in the shed", "and in Lisbon?"]);
     let mut talk = archive.start(Conversation::titled("Bicycle")).unwrap();
     let asked = talk.append(Message::user("Where is it?")).unwrap().head;
-    let mut run = archive.start_subagent(talk.id(), asked, "scout", "1").unwrap();
+    let mut run = archive.subagents().start(talk.id(), asked, "scout", "1").unwrap();
     run.append(Message::user("look in the shed")).unwrap();
 
     purge(&archive, &[talk.id()]);
 
-    assert_eq!(archive.prompt_history(PROJECT), ["and in Lisbon?"]);
+    assert_eq!(archive.state().prompt_history(PROJECT), ["and in Lisbon?"]);
 }
 
 #[test]
@@ -71,10 +71,10 @@ fn lines_that_say_what_expires_are_forgotten() {
     archive.update(id, |header| header.expires_at = Some(Time::from_micros(1))).unwrap();
 
     let sweep = Sweep { project: None, retention: Retention::FOREVER, active: &[], is_alive: &|_| false };
-    let Swept::Done(report) = archive.sweep(&sweep).unwrap() else { panic!("it waits") };
+    let Swept::Done(report) = archive.retention().sweep(&sweep).unwrap() else { panic!("it waits") };
 
     assert_eq!(
-        (report.purged, archive.prompt_history(PROJECT)),
+        (report.purged, archive.state().prompt_history(PROJECT)),
         (vec![id], vec!["and in Lisbon?".to_owned()])
     );
 }
@@ -84,7 +84,7 @@ fn purging_everything_forgets_every_line() {
     let archive = archive();
     typed(&archive, &["my bicycle is green"]);
 
-    archive.purge_everything(PurgeReason::WorkspaceReset, &mut |_| ()).unwrap();
+    archive.removal().purge_everything(PurgeReason::WorkspaceReset, &mut |_| ()).unwrap();
 
-    assert_eq!(archive.prompt_history(PROJECT), Vec::<String>::new());
+    assert_eq!(archive.state().prompt_history(PROJECT), Vec::<String>::new());
 }

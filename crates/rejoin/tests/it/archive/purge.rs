@@ -28,8 +28,9 @@ fn a_purge_reports_what_went_and_what_did_not() {
     let missing: ConversationId = "018f0000-0000-7000-8000-000000000000".parse().unwrap();
     let mut told = Vec::new();
 
-    let report =
-        archive.purge(&[one, missing, two], PurgeReason::WorkspaceReset, &mut |done| told.push(done));
+    let report = archive
+        .removal()
+        .purge(&[one, missing, two], PurgeReason::WorkspaceReset, &mut |done| told.push(done));
 
     let now = Time::from_micros(1_800_000_000_000_000);
     let failure = PurgeFailure {
@@ -54,7 +55,7 @@ fn a_purge_reports_what_went_and_what_did_not() {
 /// Starts a run of a sub-agent under a conversation.
 fn run_of(archive: &Archive, parent: ConversationId, name: &str) -> ConversationId {
     let asked = archive.conversation(parent).unwrap().head.unwrap().id;
-    let mut run = archive.start_subagent(parent, asked, name, "1").unwrap();
+    let mut run = archive.subagents().start(parent, asked, name, "1").unwrap();
     run.append_turn(talk(&["look", "looked"])).unwrap();
     run.id()
 }
@@ -70,13 +71,15 @@ fn the_runs_of_sub_agents_are_purged_before_what_started_them() {
     let mut told = Vec::new();
 
     let along: Vec<ConversationId> =
-        archive.purged_along(&[one]).unwrap().iter().map(|stored| stored.id).collect();
-    let report = archive.purge(&[one, one], PurgeReason::UserRequested, &mut |done| told.push(done));
+        archive.removal().purged_along(&[one]).unwrap().iter().map(|stored| stored.id).collect();
+    let report =
+        archive.removal().purge(&[one, one], PurgeReason::UserRequested, &mut |done| told.push(done));
 
     assert_eq!(along, [run, deeper]);
     assert_eq!((report.purged, report.messages, report.failures), (vec![deeper, run, one], 6, vec![]));
     assert_eq!(told, [1, 2, 3]);
-    let left: HashSet<ConversationId> = archive.survey().unwrap().conversations.into_iter().collect();
+    let left: HashSet<ConversationId> =
+        archive.maintenance().survey().unwrap().conversations.into_iter().collect();
     assert_eq!(left, HashSet::from([other, kept]));
 }
 
@@ -86,10 +89,10 @@ fn a_run_that_is_named_with_what_started_it_is_purged_once() {
     let one = say(&archive, "one");
     let run = run_of(&archive, one, "scout");
 
-    let report = archive.purge(&[one, run], PurgeReason::UserRequested, &mut |_| ());
+    let report = archive.removal().purge(&[one, run], PurgeReason::UserRequested, &mut |_| ());
 
     assert_eq!((report.purged, report.failures), (vec![one, run], vec![]));
-    assert_eq!(archive.purged_along(&[]).unwrap(), []);
+    assert_eq!(archive.removal().purged_along(&[]).unwrap(), []);
 }
 
 /// The fifth document's fourth acceptance criterion.
@@ -100,7 +103,7 @@ fn a_purge_on_privacy_grounds_tells_its_reason_and_its_counts() {
     let bytes = archive.conversation(id).unwrap().bytes;
     let mut events = archive.subscribe().unwrap();
 
-    archive.purge(&[id], PurgeReason::PrivacyPolicyChange, &mut |_| ());
+    archive.removal().purge(&[id], PurgeReason::PrivacyPolicyChange, &mut |_| ());
 
     let reason = || "privacy-policy-change".to_owned();
     let kinds: Vec<EventKind> =
@@ -114,7 +117,7 @@ fn a_purge_on_privacy_grounds_tells_its_reason_and_its_counts() {
         is_erased: true,
     };
     assert_eq!(kinds, [EventKind::Deleted { reason: reason() }, completed]);
-    let audited = archive.audit(&AuditQuery::default()).unwrap();
+    let audited = archive.audit().query(&AuditQuery::default()).unwrap();
     let told: Vec<(AuditAction, String, u64)> =
         audited.into_iter().map(|entry| (entry.action, entry.reason, entry.conversations)).collect();
     assert_eq!(told, [(AuditAction::PurgeCompleted, reason(), 1), (AuditAction::Purged, reason(), 1)]);
@@ -138,7 +141,7 @@ fn a_purge_in_another_process_is_told_to_who_waits() {
             }
             kinds.iter().map(|kind| kind.name()).collect::<Vec<_>>()
         });
-        archive.purge(&[id], PurgeReason::UserRequested, &mut |_| ());
+        archive.removal().purge(&[id], PurgeReason::UserRequested, &mut |_| ());
         follower.join().unwrap()
     });
 
@@ -163,9 +166,9 @@ fn purging_everything_leaves_the_audit_log_only() {
     let archive = archive();
     say(&archive, "one");
     say(&archive, "two");
-    archive.remember("prompt.history:/home/ada/trip", Some("[\"a secret\"]")).unwrap();
+    archive.state().remember("prompt.history:/home/ada/trip", Some("[\"a secret\"]")).unwrap();
 
-    let report = archive.purge_everything(PurgeReason::WorkspaceReset, &mut |_| ()).unwrap();
+    let report = archive.removal().purge_everything(PurgeReason::WorkspaceReset, &mut |_| ()).unwrap();
 
     let mut left = 0;
     for space in [Space::State, Space::Project, Space::Attachment, QUARANTINE] {
@@ -176,8 +179,8 @@ fn purging_everything_leaves_the_audit_log_only() {
         archive.store().get(space, None, Named::ALL, &mut count).unwrap();
     }
     let everything = List { includes_expired: true, ..List::default() };
-    assert_eq!((report.purged.len(), left, archive.count(&everything).unwrap()), (2, 0, 0));
-    let audited: Vec<AuditEntry> = archive.audit(&AuditQuery::default()).unwrap();
+    assert_eq!((report.purged.len(), left, archive.reader().count(&everything).unwrap()), (2, 0, 0));
+    let audited: Vec<AuditEntry> = archive.audit().query(&AuditQuery::default()).unwrap();
     assert_eq!(audited.len(), 3);
 }
 
@@ -195,10 +198,10 @@ fn a_purge_takes_less_than_half_a_second_a_record() {
             handle.id()
         })
         .collect();
-    archive.maintain(rejoin::store::Task::Index, Duration::MAX).unwrap();
+    archive.maintenance().run(rejoin::store::Task::Index, Duration::MAX).unwrap();
 
     let began = Instant::now();
-    let report = archive.purge(&ids, PurgeReason::UserRequested, &mut |_| ());
+    let report = archive.removal().purge(&ids, PurgeReason::UserRequested, &mut |_| ());
 
     let each = began.elapsed() / 4;
     assert_eq!((report.purged.len(), report.messages, report.is_erased), (4, 4_000, true));
@@ -222,7 +225,7 @@ fn a_follower_that_stopped_before_a_purge_ended_is_told_at_the_next_follow() {
         }
     };
 
-    archive.purge(&[one, two], PurgeReason::UserRequested, &mut begin);
+    archive.removal().purge(&[one, two], PurgeReason::UserRequested, &mut begin);
 
     let stamps: Vec<u64> =
         archive.events_after(0).next(Duration::ZERO).unwrap().iter().map(|event| event.stamp).collect();
@@ -255,7 +258,7 @@ fn a_report_says_in_words_what_failed() {
     let archive = archive();
     let gone = ConversationId::from_bytes([7; 16]);
 
-    let report = archive.purge(&[gone], PurgeReason::UserRequested, &mut |_| ());
+    let report = archive.removal().purge(&[gone], PurgeReason::UserRequested, &mut |_| ());
 
     let at = archive.now();
     assert_eq!(

@@ -46,7 +46,7 @@ fn conversations_are_listed_newest_activity_first_page_by_page() {
     let (first, next) = titles(&List { limit: 3, ..List::default() });
     let (second, end) = titles(&List { limit: 3, cursor: next, ..List::default() });
 
-    let total = archive.count(&List { limit: 3, ..List::default() }).unwrap();
+    let total = archive.reader().count(&List { limit: 3, ..List::default() }).unwrap();
     assert_eq!((first.as_str(), second.as_str(), total, end), ("4 3 2", "1 0", 5, None));
     let bad = archive.list(&List { cursor: Some("nonsense".to_owned()), ..List::default() });
     assert_eq!(bad.unwrap_err().kind(), ErrorKind::Invalid);
@@ -64,7 +64,7 @@ fn a_list_holds_what_all_filters_admit() {
     let list = List { project: Some("/a".to_owned()), status: Some(Status::Paused), ..List::default() };
 
     assert_eq!(archive.list(&list).unwrap().items, [archive.conversation(keep.id()).unwrap()]);
-    let count = |list: List| archive.count(&list).unwrap();
+    let count = |list: List| archive.reader().count(&list).unwrap();
     assert_eq!(count(List { project: Some("/unknown".to_owned()), ..List::default() }), 0);
     assert_eq!([count(List::default()), count(List { includes_expired: true, ..List::default() })], [3, 4]);
 }
@@ -177,7 +177,7 @@ fn stats_add_up() {
     let bytes = |id| archive.conversation(id).unwrap().bytes;
 
     let mut reported = Vec::new();
-    let stats = archive.stats(None, &mut |done| reported.push(done)).unwrap();
+    let stats = archive.reader().stats(None, &mut |done| reported.push(done)).unwrap();
 
     let first =
         Tally { conversations: 1, messages: 2, bytes: bytes(one.id()), input_tokens: 10, output_tokens: 5 };
@@ -188,40 +188,40 @@ fn stats_add_up() {
     assert_eq!(stats.by_project, of(["", "/a"]));
     assert_eq!(stats.by_model, of(["unknown", "p (m)"]));
     assert_eq!(stats.by_day, of(["2027-01-16", "2027-01-15"]));
-    assert_eq!((reported, archive.stats(Some("/a"), &mut |_| ()).unwrap().all), (vec![1, 2], first));
+    assert_eq!((reported, archive.reader().stats(Some("/a"), &mut |_| ()).unwrap().all), (vec![1, 2], first));
 }
 
 #[test]
 fn a_project_moves_with_all_its_conversations() {
     let archive = archive();
     let project = |key: &str| Project { key: key.to_owned(), path: key.to_owned(), first_commit: None };
-    archive.remember_project(&project("/old")).unwrap();
+    archive.projects().remember(&project("/old")).unwrap();
     let expired = Conversation { expires_at: Some(archive.now()), ..in_project("/old", "expired") };
     let moved = [in_project("/old", "one"), expired].map(|new| archive.start(new).unwrap().id());
     let stays = archive.start(in_project("/other", "two")).unwrap().id();
 
-    let count = archive.move_project("/old", &project("/new")).unwrap();
+    let count = archive.projects().move_to("/old", &project("/new")).unwrap();
 
     let key = |id| archive.conversation(id).unwrap().conversation.project;
     assert_eq!((count, moved.map(key)), (2, [Some("/new".to_owned()), Some("/new".to_owned())]));
     assert_eq!(key(stays), Some("/other".to_owned()));
-    assert_eq!(archive.known_projects().unwrap(), [project("/new")]);
+    assert_eq!(archive.projects().list().unwrap(), [project("/new")]);
     // To where it already is: nothing is lost.
-    assert_eq!(archive.move_project("/new", &project("/new")).unwrap(), 2);
-    assert_eq!(archive.project("/new").unwrap(), Some(project("/new")));
+    assert_eq!(archive.projects().move_to("/new", &project("/new")).unwrap(), 2);
+    assert_eq!(archive.projects().get("/new").unwrap(), Some(project("/new")));
 }
 
 #[test]
 fn what_is_remembered_can_be_recalled_and_forgotten() {
     let archive = archive();
-    archive.remember("active", Some("lisbon")).unwrap();
-    archive.remember("active/other", Some("porto")).unwrap();
+    archive.state().remember("active", Some("lisbon")).unwrap();
+    archive.state().remember("active/other", Some("porto")).unwrap();
 
-    let recalled = ["active", "active/other", "act"].map(|name| archive.recall(name).unwrap());
+    let recalled = ["active", "active/other", "act"].map(|name| archive.state().recall(name).unwrap());
 
     assert_eq!(recalled, [Some("lisbon".to_owned()), Some("porto".to_owned()), None]);
-    archive.remember("active", None).unwrap();
-    assert_eq!(archive.recall("active").unwrap(), None);
+    archive.state().remember("active", None).unwrap();
+    assert_eq!(archive.state().recall("active").unwrap(), None);
 }
 
 #[test]
@@ -229,13 +229,13 @@ fn what_is_remembered_for_a_conversation_is_its_own_and_goes_with_it() {
     let archive = archive();
     let [lisbon, porto] =
         ["Lisbon", "Porto"].map(|title| archive.start(Conversation::titled(title)).unwrap().id());
-    archive.remember("rules", Some("all")).unwrap();
-    archive.remember_for(lisbon, "rules", Some("one")).unwrap();
+    archive.state().remember("rules", Some("all")).unwrap();
+    archive.state().remember_for(lisbon, "rules", Some("one")).unwrap();
 
-    let recalled = [lisbon, porto].map(|id| archive.recall_for(id, "rules").unwrap());
-    archive.delete_conversations(&[lisbon], "test");
+    let recalled = [lisbon, porto].map(|id| archive.state().recall_for(id, "rules").unwrap());
+    archive.removal().delete(&[lisbon], "test");
 
     assert_eq!(recalled, [Some("one".to_owned()), None]);
-    assert_eq!(archive.recall_for(lisbon, "rules").unwrap(), None);
-    assert_eq!(archive.recall("rules").unwrap(), Some("all".to_owned()));
+    assert_eq!(archive.state().recall_for(lisbon, "rules").unwrap(), None);
+    assert_eq!(archive.state().recall("rules").unwrap(), Some("all".to_owned()));
 }

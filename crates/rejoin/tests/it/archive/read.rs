@@ -38,7 +38,7 @@ fn messages_are_listed_from_either_end() {
     ];
 
     let read = slices.map(|(order, offset, limit, _)| {
-        said(&archive.all_messages(handle.id(), order, offset, limit).unwrap())
+        said(&archive.reader().all_messages(handle.id(), order, offset, limit).unwrap())
     });
 
     assert_eq!(read, slices.map(|(_, _, _, expected)| expected));
@@ -63,25 +63,25 @@ fn what_does_not_exist_is_not_found() {
     let archive = archive();
     let (handle, messages) = chain(&archive);
     let other = archive.start(Conversation::default()).unwrap();
-    archive.delete_conversations(&[handle.id()], "tidying");
+    archive.removal().delete(&[handle.id()], "tidying");
     let (gone, stays, head) = (handle.id(), other.id(), messages[0]);
 
     let kinds = [
         archive.resume(gone).map(drop),
         archive.conversation(gone).map(drop),
         archive.path(gone, None).map(drop),
-        archive.verify(gone).map(drop),
+        archive.maintenance().verify(gone).map(drop),
         archive.update(gone, |_| ()).map(drop),
         archive.rewind(gone, head),
         archive.fork(gone, head, "x").map(drop),
-        archive.label(gone, head, None),
-        archive.delete_messages(gone, &[head], rejoin::store::Children::Refuse, "x").map(drop),
+        archive.marks().label(gone, head, None),
+        archive.removal().delete_messages(gone, &[head], rejoin::store::Children::Refuse, "x").map(drop),
         handle.clone().append(Message::user("late")).map(drop),
         archive.resume_at(stays, head).map(drop),
         archive.path(stays, Some(head)).map(drop),
         archive.rewind(stays, head),
         archive.fork(stays, head, "x").map(drop),
-        archive.label(stays, head, Some("x")),
+        archive.marks().label(stays, head, Some("x")),
     ]
     .map(|answer: Result<()>| answer.unwrap_err().kind());
 
@@ -149,7 +149,7 @@ fn forks_share_what_came_before() {
     let branches: Vec<_> =
         stored.branches.iter().map(|branch| (branch.title.as_str(), branch.head)).collect();
     assert_eq!((stored.messages, branches), (6, vec![("on a budget", second.head)]));
-    assert!(archive.verify(handle.id()).unwrap().is_sound());
+    assert!(archive.maintenance().verify(handle.id()).unwrap().is_sound());
 }
 
 #[test]
@@ -172,10 +172,10 @@ fn a_label_changes_nothing_else() {
     let mut expected = handle.path().unwrap();
     expected[1].message.label = Some("here".to_owned());
 
-    archive.label(handle.id(), messages[1], Some("here")).unwrap();
+    archive.marks().label(handle.id(), messages[1], Some("here")).unwrap();
 
     assert_eq!(handle.path().unwrap(), expected);
-    archive.label(handle.id(), messages[1], None).unwrap();
+    archive.marks().label(handle.id(), messages[1], None).unwrap();
     assert_eq!(handle.path().unwrap()[1].message.label, None);
-    assert!(archive.verify(handle.id()).unwrap().is_sound());
+    assert!(archive.maintenance().verify(handle.id()).unwrap().is_sound());
 }

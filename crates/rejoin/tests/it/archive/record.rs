@@ -56,7 +56,7 @@ fn is_later(saved: &Saved) -> bool {
 }
 
 fn open_turns(recorder: &Recorder) -> Vec<OpenTurn> {
-    recorder.handle().archive().open_turns(recorder.conversation()).unwrap()
+    recorder.handle().archive().open_turns().list(recorder.conversation()).unwrap()
 }
 
 fn call(id: &str) -> Block {
@@ -137,7 +137,7 @@ fn what_was_stored_in_spite_of_an_error_is_recognised() {
     assert_eq!((later, desk.stored().as_str()), (true, "zero one two"));
     let all = desk.recorder.handle().conversation().unwrap().messages;
     assert_eq!(all, 3);
-    assert!(desk.archive.verify(desk.recorder.conversation()).unwrap().is_sound());
+    assert!(desk.archive.maintenance().verify(desk.recorder.conversation()).unwrap().is_sound());
 }
 
 #[test]
@@ -240,7 +240,7 @@ proptest! {
         prop_assert_eq!(desk.stored(), spoken.join(" "));
         prop_assert_eq!(stored.messages, spoken.len() as u64);
         prop_assert_eq!(open_turns(&desk.recorder).len(), 0);
-        prop_assert!(desk.archive.verify(stored.id).unwrap().is_sound());
+        prop_assert!(desk.archive.maintenance().verify(stored.id).unwrap().is_sound());
     }
 }
 
@@ -278,7 +278,7 @@ fn nothing_moves_the_recorder_while_messages_wait() {
 
     assert_eq!(refused, [ErrorKind::Unavailable; 3]);
     assert_eq!(desk.stored(), "root two");
-    assert!(desk.archive.verify(desk.recorder.conversation()).unwrap().is_sound());
+    assert!(desk.archive.maintenance().verify(desk.recorder.conversation()).unwrap().is_sound());
 }
 
 #[test]
@@ -331,7 +331,7 @@ fn a_conversation_that_was_deleted_stays_deleted_and_the_talk_goes_on_in_a_new_o
     desk.say("secret");
     let gone = desk.recorder.conversation();
     desk.recorder.save_open(&Message::assistant("An"), &[]);
-    desk.archive.delete_conversations(&[gone], "asked");
+    desk.archive.removal().delete(&[gone], "asked");
 
     let saved = receipt(desk.recorder.append(talk(&["one", "two"])).unwrap());
     desk.say("three");
@@ -349,7 +349,7 @@ fn the_conversation_in_the_place_of_a_deleted_one_is_told_once() {
     desk.say("secret");
     let deleted = desk.recorder.conversation();
     let before = desk.recorder.take_begun_again();
-    desk.archive.delete_conversations(&[deleted], "asked");
+    desk.archive.removal().delete(&[deleted], "asked");
 
     desk.say("one");
     desk.say("two");
@@ -367,7 +367,7 @@ fn a_reply_that_arrives_after_its_conversation_was_deleted_is_saved_in_the_new_o
     let mut desk = desk();
     desk.say("secret");
     let deleted = desk.recorder.conversation();
-    desk.archive.delete_conversations(&[deleted], "asked");
+    desk.archive.removal().delete(&[deleted], "asked");
 
     let is_saved = desk.recorder.save_open(&Message::assistant("An"), &[]);
     let open = open_turns(&desk.recorder);
@@ -385,12 +385,12 @@ fn a_talk_goes_on_from_what_is_left_when_its_last_messages_are_deleted() {
     desk.say("one");
     let two = receipt(desk.say("two")).head;
     let id = desk.recorder.conversation();
-    desk.archive.delete_messages(id, &[two], Children::Refuse, "asked").unwrap();
+    desk.archive.removal().delete_messages(id, &[two], Children::Refuse, "asked").unwrap();
 
     let saved = receipt(desk.say("three"));
 
     assert_eq!((saved.conversation, desk.stored().as_str()), (id, "one three"));
-    assert!(desk.archive.verify(id).unwrap().is_sound());
+    assert!(desk.archive.maintenance().verify(id).unwrap().is_sound());
 }
 
 #[test]
@@ -423,7 +423,7 @@ fn a_kept_open_turn_is_a_complete_turn_marked_as_interrupted() {
     let id = recorder.conversation();
 
     let turn = open_turns(&recorder).remove(0);
-    let kept = archive.keep_open_turn(id, &turn).unwrap();
+    let kept = archive.open_turns().keep(id, &turn).unwrap();
 
     let path = archive.path(id, None).unwrap();
     let messages: Vec<Message> = path.iter().skip(1).map(|stored| stored.message.clone()).collect();
@@ -431,7 +431,7 @@ fn a_kept_open_turn_is_a_complete_turn_marked_as_interrupted() {
     assert_eq!(messages[0].finish.as_deref(), Some("interrupted"));
     assert_eq!(rejoin::incomplete(&messages), None);
     assert_eq!((ids(&path)[1..].to_vec(), kept.forked), (kept.messages, false));
-    assert_eq!(archive.open_turns(id).unwrap(), []);
+    assert_eq!(archive.open_turns().list(id).unwrap(), []);
 }
 
 #[test]
@@ -442,8 +442,8 @@ fn an_open_turn_that_two_programs_keep_is_stored_once() {
     recorder.save_open(&Message::assistant("An"), &[]);
     let (id, turn) = (recorder.conversation(), open_turns(&recorder).remove(0));
 
-    let first = archive.keep_open_turn(id, &turn).unwrap();
-    let second = archive.keep_open_turn(id, &turn).unwrap();
+    let first = archive.open_turns().keep(id, &turn).unwrap();
+    let second = archive.open_turns().keep(id, &turn).unwrap();
 
     assert_eq!((first.replayed, second.replayed), (false, true));
     assert_eq!((first.messages, archive.conversation(id).unwrap().messages), (second.messages, 2));
@@ -457,9 +457,9 @@ fn an_open_turn_whose_base_is_gone_follows_what_is_left() {
     let two = receipt(recorder.append(vec![Message::user("two")]).unwrap()).head;
     recorder.save_open(&Message::assistant("An"), &[]);
     let (id, turn) = (recorder.conversation(), open_turns(&recorder).remove(0));
-    archive.delete_messages(id, &[two], Children::Refuse, "asked").unwrap();
+    archive.removal().delete_messages(id, &[two], Children::Refuse, "asked").unwrap();
 
-    archive.keep_open_turn(id, &turn).unwrap();
+    archive.open_turns().keep(id, &turn).unwrap();
 
     assert_eq!(said(&archive.path(id, None).unwrap()), "one An");
 }
@@ -472,9 +472,12 @@ fn a_discarded_open_turn_leaves_no_trace() {
     recorder.save_open(&Message::assistant("An"), &[]);
     let (id, turn) = (recorder.conversation(), open_turns(&recorder).remove(0));
 
-    archive.discard_open_turn(id, turn.name).unwrap();
+    archive.open_turns().discard(id, turn.name).unwrap();
 
-    assert_eq!((archive.open_turns(id).unwrap(), archive.conversation(id).unwrap().messages), (vec![], 1));
+    assert_eq!(
+        (archive.open_turns().list(id).unwrap(), archive.conversation(id).unwrap().messages),
+        (vec![], 1)
+    );
 }
 
 #[test]
@@ -491,12 +494,13 @@ fn leftovers_are_the_open_turns_of_writers_that_are_gone() {
     lab.turn_clock(1);
     others[1].save_open(&Message::assistant("three"), &[]);
 
-    let left = archive.leftovers(id, |writer| writer == "2@2").unwrap();
-    let kept: Vec<bool> = left.iter().map(|turn| archive.keep_open_turn(id, turn).unwrap().forked).collect();
+    let left = archive.open_turns().leftovers(id, |writer| writer == "2@2").unwrap();
+    let kept: Vec<bool> =
+        left.iter().map(|turn| archive.open_turns().keep(id, turn).unwrap().forked).collect();
 
     let writers: Vec<&str> = left.iter().map(|turn| turn.writer.as_str()).collect();
     assert_eq!((writers, kept), (vec!["1@1", "3@3"], vec![false, true]));
-    assert_eq!(archive.open_turns(id).unwrap().len(), 1);
+    assert_eq!(archive.open_turns().list(id).unwrap().len(), 1);
 }
 
 #[test]
@@ -534,7 +538,7 @@ fn an_open_turn_of_which_nothing_can_be_kept_is_refused() {
     recorder.save_open(&Message::new(Role::Assistant, Vec::new()), &[]);
     let turn = open_turns(&recorder).remove(0);
 
-    let error = archive.keep_open_turn(recorder.conversation(), &turn).unwrap_err();
+    let error = archive.open_turns().keep(recorder.conversation(), &turn).unwrap_err();
 
     assert_eq!((error.kind(), turn.messages()), (ErrorKind::Invalid, vec![]));
 }
@@ -564,7 +568,7 @@ fn the_end_of_a_talk_keeps_why_and_what_was_measured() {
     let id = desk.recorder.conversation();
 
     let paused = desk.recorder.end(Ending::Paused(EndReason::AutoPaused)).unwrap().conversation;
-    desk.archive.activate(id).unwrap();
+    desk.archive.status().activate(id).unwrap();
     desk.say("again");
     desk.lab.turn_clock(6);
     desk.recorder.append(vec![Message::assistant("yes")]).unwrap();

@@ -41,14 +41,14 @@ fn talk(archive: &Archive) -> ConversationId {
     }
     let (id, last) = (handle.id(), last.unwrap());
     archive.fork(id, last, &format!("branch of {SENTINEL}")).unwrap();
-    archive.label(id, last, Some(SENTINEL)).unwrap();
+    archive.marks().label(id, last, Some(SENTINEL)).unwrap();
     archive.rename(id, &format!("Again {SENTINEL}")).unwrap();
     archive.rename(id, "Something else").unwrap();
     let synopsis = Synopsis { text: SENTINEL.to_owned(), updated_at: archive.now(), ..Synopsis::default() };
-    archive.describe(id, None, Some(&synopsis)).unwrap();
-    archive.remember_for(id, "note", Some(SENTINEL)).unwrap();
-    archive.delete_messages(id, &[last], Children::Remove, "user-requested").unwrap();
-    archive.maintain(Task::Index, Duration::MAX).unwrap();
+    archive.marks().describe(id, None, Some(&synopsis)).unwrap();
+    archive.state().remember_for(id, "note", Some(SENTINEL)).unwrap();
+    archive.removal().delete_messages(id, &[last], Children::Remove, "user-requested").unwrap();
+    archive.maintenance().run(Task::Index, Duration::MAX).unwrap();
     let search = Search { text: SENTINEL.to_owned(), ..Search::default() };
     assert_eq!(archive.search(&search).unwrap().items.len(), 20);
     id
@@ -68,13 +68,13 @@ fn residue(
 
     purge(&archive, id);
 
-    let is_sound =
-        archive.verify(other.id()).unwrap().is_sound() && archive.check().unwrap().faults.is_empty();
+    let is_sound = archive.maintenance().verify(other.id()).unwrap().is_sound()
+        && archive.maintenance().check().unwrap().faults.is_empty();
     (is_there, holding(directory, SENTINEL), is_sound)
 }
 
 fn purge(archive: &Archive, id: ConversationId) {
-    let report = archive.purge(&[id], PurgeReason::UserRequested, &mut |_| ());
+    let report = archive.removal().purge(&[id], PurgeReason::UserRequested, &mut |_| ());
     assert!(report.is_erased && report.failures.is_empty(), "{report:?}");
 }
 
@@ -101,7 +101,7 @@ fn sweep(archive: &Archive, id: ConversationId) {
     archive.update(id, |header| header.expires_at = Some(past)).unwrap();
     let retention = Retention::of_days(7).unwrap();
     let sweep = Sweep { project: None, retention, active: &[], is_alive: &|_| false };
-    let swept = archive.sweep(&sweep).unwrap();
+    let swept = archive.retention().sweep(&sweep).unwrap();
     assert!(matches!(&swept, Swept::Done(report) if report.purged == [id]), "{swept:?}");
 }
 
@@ -127,8 +127,8 @@ fn a_sweep_leaves_nothing_in_any_plain_file() {
 fn purging_everything_leaves_nothing_in_any_file() {
     let directories = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
     let everything = |archive: &Archive, _: ConversationId| {
-        archive.remember("prompt.history:/home/ada", Some(SENTINEL)).unwrap();
-        archive.purge_everything(PurgeReason::WorkspaceReset, &mut |_| ()).unwrap();
+        archive.state().remember("prompt.history:/home/ada", Some(SENTINEL)).unwrap();
+        archive.removal().purge_everything(PurgeReason::WorkspaceReset, &mut |_| ()).unwrap();
     };
 
     let left = [("sqlite", &directories[0]), ("jsonl", &directories[1])].map(|(url, directory)| {
@@ -147,9 +147,9 @@ fn purging_everything_where_there_are_no_conversations_leaves_nothing_in_any_fil
 
     let left = [("sqlite", &directories[0]), ("jsonl", &directories[1])].map(|(url, directory)| {
         let archive = Archive::open(&format!("{url}:{}", directory.path().join("store").display())).unwrap();
-        archive.remember("prompt.history:/home/ada", Some(SENTINEL)).unwrap();
-        let report = archive.purge_everything(PurgeReason::WorkspaceReset, &mut |_| ()).unwrap();
-        let entries = archive.audit(&rejoin::AuditQuery::default()).unwrap().len();
+        archive.state().remember("prompt.history:/home/ada", Some(SENTINEL)).unwrap();
+        let report = archive.removal().purge_everything(PurgeReason::WorkspaceReset, &mut |_| ()).unwrap();
+        let entries = archive.audit().query(&rejoin::AuditQuery::default()).unwrap().len();
         (report.is_erased, entries, holding(directory.path(), SENTINEL))
     });
 
@@ -168,12 +168,12 @@ fn what_a_reader_holds_is_erased_when_it_has_ended() {
     let reader = url.open().unwrap();
     reader
         .read(id, first, &mut |_| {
-            report = Some(archive.purge(&[id], PurgeReason::UserRequested, &mut |_| ()));
+            report = Some(archive.removal().purge(&[id], PurgeReason::UserRequested, &mut |_| ()));
             Ok(())
         })
         .unwrap();
 
     let is_erased = report.unwrap().is_erased;
-    let is_finished = archive.finish_erasing().unwrap();
+    let is_finished = archive.removal().finish_erasing().unwrap();
     assert_eq!((is_erased, is_finished, holding(directory.path(), SENTINEL)), (false, true, Vec::new()));
 }

@@ -36,7 +36,7 @@ fn left(archive: &Archive) -> String {
 
 /// How many conversations a sweep took away; none when it waits.
 fn swept(archive: &Archive, retention: Retention) -> Option<usize> {
-    match archive.sweep(&sweeping(retention)).unwrap() {
+    match archive.retention().sweep(&sweeping(retention)).unwrap() {
         Swept::Waiting(_) => None,
         Swept::Done(report) => Some(report.purged.len()),
     }
@@ -80,13 +80,15 @@ fn after_fifteen_days_with_fourteen_everything_is_gone_and_not_listed() {
     following(&archive, "two");
     lab.turn_clock(15 * DAY);
 
-    let Swept::Done(report) = archive.sweep(&sweeping(Retention::of_days(14).unwrap())).unwrap() else {
+    let Swept::Done(report) = archive.retention().sweep(&sweeping(Retention::of_days(14).unwrap())).unwrap()
+    else {
         panic!("it waits");
     };
 
     let expected = (PurgeReason::RetentionExpired, 2, true, String::new());
     assert_eq!((report.reason, report.purged.len(), report.is_erased, left(&archive)), expected);
-    let audited = archive.audit(&AuditQuery::default()).unwrap().into_iter().map(|entry| entry.action);
+    let audited =
+        archive.audit().query(&AuditQuery::default()).unwrap().into_iter().map(|entry| entry.action);
     let actions = [AuditAction::PurgeCompleted, AuditAction::Expired, AuditAction::Expired];
     assert_eq!(audited.collect::<Vec<_>>(), actions);
 }
@@ -142,7 +144,7 @@ fn what_is_held_stays_and_is_counted_until_it_is_released() {
         id
     });
     lab.turn_clock(8 * DAY);
-    let held = archive.retention_plan(&sweeping(DAYS_7), 0).unwrap().held;
+    let held = archive.retention().plan(&sweeping(DAYS_7), 0).unwrap().held;
     let before = swept(&archive, DAYS_7);
 
     archive.update(ids[0], |header| header.hold = Hold::None).unwrap();
@@ -163,7 +165,7 @@ fn an_expiry_of_its_own_counts_before_the_policy_and_without_it() {
     until(archive.start(Conversation::titled("short")).unwrap().id(), 2);
     lab.turn_clock(8 * DAY);
 
-    let plan = archive.retention_plan(&sweeping(DAYS_7), 20).unwrap();
+    let plan = archive.retention().plan(&sweeping(DAYS_7), 20).unwrap();
     let count = swept(&archive, Retention::FOREVER);
 
     let told = |expiring: &rejoin::Expiring| (expiring.stored.title().to_owned(), expiring.cause);
@@ -195,15 +197,15 @@ fn what_is_in_use_is_not_touched() {
         ["active", "open", "living", "dead", "idle"].map(|title| following(&archive, title));
     let mut recorder = archive.record(archive.resume(open).unwrap(), "gone");
     recorder.flush_open(&Message::assistant("Half a"), &[]);
-    archive.begin_use(living, "living").unwrap();
-    archive.begin_use(dead, "gone").unwrap();
-    archive.begin_use(idle, "living").unwrap();
-    archive.end_use(idle, "living").unwrap();
+    archive.retention().begin_use(living, "living").unwrap();
+    archive.retention().begin_use(dead, "gone").unwrap();
+    archive.retention().begin_use(idle, "living").unwrap();
+    archive.retention().end_use(idle, "living").unwrap();
     lab.turn_clock(8 * DAY);
     let sweep = Sweep { active: &[active], ..sweeping(DAYS_7) };
 
-    let in_use = archive.retention_plan(&sweep, 0).unwrap().in_use;
-    archive.sweep(&sweep).unwrap();
+    let in_use = archive.retention().plan(&sweep, 0).unwrap().in_use;
+    archive.retention().sweep(&sweep).unwrap();
 
     let mut titles: Vec<String> = left(&archive).split(' ').map(str::to_owned).collect();
     titles.sort_unstable();
@@ -226,10 +228,10 @@ fn the_oldest_of_too_many_go_and_what_is_held_or_active_does_not_count() {
     let sweep = Sweep { active: &ids[..1], ..sweeping(retention) };
 
     let causes: Vec<Cause> =
-        archive.retention_plan(&sweep, 0).unwrap().due.iter().map(|expiring| expiring.cause).collect();
+        archive.retention().plan(&sweep, 0).unwrap().due.iter().map(|expiring| expiring.cause).collect();
     let forever = Retention { days: None, ..retention };
     let kept = swept(&archive, forever);
-    archive.sweep(&sweep).unwrap();
+    archive.retention().sweep(&sweep).unwrap();
 
     assert_eq!((causes, kept), (vec![Cause::Surplus; 2], Some(0)));
     let mut titles: Vec<String> = left(&archive).split(' ').map(str::to_owned).collect();
@@ -249,7 +251,7 @@ fn a_project_has_its_own_policy_and_its_own_number() {
     lab.turn_clock(8 * DAY);
     let one = Some("/home/ada/one");
 
-    archive.sweep(&Sweep { project: one, ..sweeping(DAYS_7) }).unwrap();
+    archive.retention().sweep(&Sweep { project: one, ..sweeping(DAYS_7) }).unwrap();
 
     assert_eq!(left(&archive), "c");
 }
@@ -258,9 +260,9 @@ fn a_project_has_its_own_policy_and_its_own_number() {
 fn with_runs(archive: &Archive, title: &str) -> [ConversationId; 3] {
     let id = following(archive, title);
     let asked = |id| archive.conversation(id).unwrap().head.unwrap().id;
-    let mut run = archive.start_subagent(id, asked(id), "scout", title).unwrap();
+    let mut run = archive.subagents().start(id, asked(id), "scout", title).unwrap();
     run.append(Message::user("look")).unwrap();
-    let deeper = archive.start_subagent(run.id(), asked(run.id()), "deeper", title).unwrap();
+    let deeper = archive.subagents().start(run.id(), asked(run.id()), "deeper", title).unwrap();
     [id, run.id(), deeper.id()]
 }
 
@@ -276,7 +278,9 @@ fn the_runs_of_sub_agents_go_with_their_conversation_though_an_import_holds_them
     [run, deeper].iter().for_each(|run| hold(&archive, *run, Hold::Import));
     lab.turn_clock(8 * DAY);
 
-    let Swept::Done(report) = archive.sweep(&sweeping(DAYS_7)).unwrap() else { panic!("it waits") };
+    let Swept::Done(report) = archive.retention().sweep(&sweeping(DAYS_7)).unwrap() else {
+        panic!("it waits")
+    };
 
     // Whoever is cut off in between finds the conversation again, and with it the runs.
     assert_eq!((report.purged, left(&archive).as_str()), (vec![deeper, run, id], ""));
@@ -291,7 +295,7 @@ fn the_runs_of_sub_agents_are_held_with_their_conversation() {
     let [.., active] = with_runs(&archive, "active");
     lab.turn_clock(8 * DAY);
 
-    let swept = archive.sweep(&Sweep { active: &[active], ..sweeping(DAYS_7) }).unwrap();
+    let swept = archive.retention().sweep(&Sweep { active: &[active], ..sweeping(DAYS_7) }).unwrap();
 
     let Swept::Done(report) = swept else { panic!("it waits") };
     assert_eq!((report.purged, left(&archive).split(' ').count()), (vec![], 6));
@@ -305,7 +309,9 @@ fn a_run_that_somebody_holds_for_itself_stays() {
     hold(&archive, run, Hold::User);
     lab.turn_clock(8 * DAY);
 
-    let Swept::Done(report) = archive.sweep(&sweeping(DAYS_7)).unwrap() else { panic!("it waits") };
+    let Swept::Done(report) = archive.retention().sweep(&sweeping(DAYS_7)).unwrap() else {
+        panic!("it waits")
+    };
 
     let found = [id, run, deeper].map(|id| archive.conversation(id).is_ok());
     assert_eq!((report.purged, found), (vec![id], [false, true, true]));
@@ -316,10 +322,12 @@ fn a_run_whose_conversation_is_gone_expires_by_itself() {
     let lab = Lab::new();
     let archive = archive_in(&lab);
     let [id, run, deeper] = with_runs(&archive, "one");
-    archive.delete_conversations(&[id], "user-requested");
+    archive.removal().delete(&[id], "user-requested");
     lab.turn_clock(8 * DAY);
 
-    let Swept::Done(report) = archive.sweep(&sweeping(DAYS_7)).unwrap() else { panic!("it waits") };
+    let Swept::Done(report) = archive.retention().sweep(&sweeping(DAYS_7)).unwrap() else {
+        panic!("it waits")
+    };
 
     assert_eq!(report.purged, [deeper, run]);
 }
@@ -330,10 +338,10 @@ fn a_plan_names_the_runs_that_go_along() {
     let archive = archive_in(&lab);
     with_runs(&archive, "one");
     lab.turn_clock(6 * DAY);
-    let soon = archive.retention_plan(&sweeping(DAYS_7), 5).unwrap().soon.len();
+    let soon = archive.retention().plan(&sweeping(DAYS_7), 5).unwrap().soon.len();
     lab.turn_clock(2 * DAY);
 
-    let due = archive.retention_plan(&sweeping(DAYS_7), 5).unwrap().due;
+    let due = archive.retention().plan(&sweeping(DAYS_7), 5).unwrap().due;
 
     let causes: Vec<Cause> = due.iter().map(|expiring| expiring.cause).collect();
     assert_eq!((soon, causes), (3, vec![Cause::Age, Cause::Along, Cause::Along]));
@@ -350,7 +358,7 @@ fn only_what_goes_is_told_before_it_goes() {
     lab.turn_clock(8 * DAY);
     let mut told = Vec::new();
 
-    let swept = archive.sweep_all(&[sweeping(DAYS_7)], &mut |id| {
+    let swept = archive.retention().sweep_all(&[sweeping(DAYS_7)], &mut |id| {
         told.push(id);
         archive.resume(two)?.append(Message::user("again")).map(drop)
     });
@@ -413,7 +421,9 @@ fn a_store_that_was_not_used_for_long_waits_a_day_before_its_first_sweep() {
     following(&archive, "one");
     lab.turn_clock(31 * DAY);
 
-    let Swept::Waiting(until) = archive.sweep(&sweeping(DAYS_7)).unwrap() else { panic!("it does not wait") };
+    let Swept::Waiting(until) = archive.retention().sweep(&sweeping(DAYS_7)).unwrap() else {
+        panic!("it does not wait")
+    };
 
     assert_eq!(until, archive.now().plus_micros(DAY * 1_000_000));
 }
@@ -463,8 +473,8 @@ fn a_sweep_of_what_belongs_to_no_project_leaves_projects_alone() {
     lab.turn_clock(8 * DAY);
     let sweep = Sweep { project: Some(""), ..sweeping(DAYS_7) };
 
-    let plan = archive.retention_plan(&sweep, 0).unwrap();
-    archive.sweep(&sweep).unwrap();
+    let plan = archive.retention().plan(&sweep, 0).unwrap();
+    archive.retention().sweep(&sweep).unwrap();
 
     assert_eq!(plan.bytes(), plan.due[0].stored.bytes);
     assert_eq!((plan.due.len(), left(&archive).as_str()), (1, "of a project"));
@@ -478,7 +488,7 @@ fn what_goes_soon_is_told_the_next_one_first_with_its_cause() {
     let expires_at = Some(archive.now().plus_micros(3 * DAY * 1_000_000));
     let own = archive.start(Conversation { expires_at, ..Conversation::titled("by its own") }).unwrap().id();
 
-    let plan = archive.retention_plan(&sweeping(DAYS_7), 30).unwrap();
+    let plan = archive.retention().plan(&sweeping(DAYS_7), 30).unwrap();
 
     let soon: Vec<_> =
         plan.soon.iter().map(|expiring| (expiring.stored.id, expiring.cause.as_str())).collect();
@@ -495,9 +505,9 @@ fn what_went_between_the_two_looks_of_a_sweep_is_passed_by() {
     lab.turn_clock(8 * DAY);
 
     let mut left = vec![one, other];
-    let swept = archive.sweep_all(&[sweeping(DAYS_7)], &mut |going| {
+    let swept = archive.retention().sweep_all(&[sweeping(DAYS_7)], &mut |going| {
         left.retain(|id| *id != going);
-        archive.delete_conversations(&left, "user-requested");
+        archive.removal().delete(&left, "user-requested");
         Ok(())
     });
 
@@ -522,10 +532,10 @@ fn what_was_seen_is_remembered_by_policy() {
     let archive = archive_in(&Lab::new());
     let thirty = Retention { days: Some(30), max_per_project: Some(100) };
 
-    archive.see_retention(&thirty).unwrap();
+    archive.retention().see(&thirty).unwrap();
 
     let seen =
-        [thirty, DAYS_7, Retention::FOREVER].map(|policy| archive.has_seen_retention(&policy).unwrap());
+        [thirty, DAYS_7, Retention::FOREVER].map(|policy| archive.retention().has_seen(&policy).unwrap());
     assert_eq!(seen, [true, false, false]);
 }
 

@@ -1,7 +1,6 @@
 //! Saving messages.
 
-use rejoin::store::ListQuery;
-use rejoin::{Archive, Block, Conversation, ErrorKind, Fields, Handle, Json, Limits, Message, Role};
+use rejoin::{Archive, Block, Conversation, ErrorKind, Fields, Handle, Json, Limits, List, Message, Role};
 
 use super::{Lab, archive, archive_in, ids, said, talk};
 
@@ -11,7 +10,7 @@ fn start(archive: &Archive) -> Handle {
 
 /// How many messages and bytes the one conversation has.
 fn stored(archive: &Archive) -> (u64, u64) {
-    let page = archive.store().list(&ListQuery { limit: 9, ..ListQuery::default() }).unwrap();
+    let page = archive.list(&List { limit: 9, ..List::default() }).unwrap();
     (page.items[0].messages, page.items[0].bytes)
 }
 
@@ -79,7 +78,7 @@ fn a_tree_is_saved_at_once() {
 
     let receipt = handle.append_tree(tree).unwrap();
 
-    let all = archive.all_messages(handle.id(), rejoin::store::Order::OldestFirst, 0, 9).unwrap();
+    let all = archive.reader().all_messages(handle.id(), rejoin::store::Order::OldestFirst, 0, 9).unwrap();
     let [a, _, c, _] = receipt.messages[..] else { panic!("there are four") };
     assert_eq!(ids(&all), receipt.messages);
     assert_eq!(all.iter().map(|stored| stored.parent).collect::<Vec<_>>(), [None, Some(a), Some(a), Some(c)]);
@@ -138,7 +137,7 @@ fn any_text_comes_back_as_it_was() {
 
     let read: Vec<_> = handle.path().unwrap().iter().map(|stored| stored.message.text()).collect();
     assert_eq!(read, texts);
-    assert!(archive.verify(handle.id()).unwrap().is_sound());
+    assert!(archive.maintenance().verify(handle.id()).unwrap().is_sound());
 }
 
 #[test]
@@ -270,7 +269,7 @@ fn a_name_that_is_empty_or_long_is_refused() {
     let kinds = ["", "  ", &long].map(|name| {
         [
             archive.rename(handle.id(), name).unwrap_err().kind(),
-            archive.label(handle.id(), head, Some(name)).unwrap_err().kind(),
+            archive.marks().label(handle.id(), head, Some(name)).unwrap_err().kind(),
             archive.fork(handle.id(), head, name).unwrap_err().kind(),
             handle.append(Message::user("hi").labelled(name)).unwrap_err().kind(),
         ]

@@ -9,6 +9,7 @@ use rusqlite::Connection;
 use tempfile::TempDir;
 
 use super::{archive_at, said, talk};
+use crate::held::Held;
 
 const SOON: Duration = Duration::from_secs(30);
 
@@ -28,7 +29,7 @@ fn the_first_opening_may_happen_many_times_at_once() {
         }
     });
 
-    assert_eq!(archive_at(&path).count(&List::default()).unwrap(), 8);
+    assert_eq!(archive_at(&path).reader().count(&List::default()).unwrap(), 8);
 }
 
 #[test]
@@ -43,7 +44,7 @@ fn one_handle_sees_what_another_wrote() {
     let search = Search { text: "answer".to_owned(), ..Search::default() };
     assert_eq!(said(&two.path(handle.id(), None).unwrap()), "question answer");
     assert_eq!(two.search(&search).unwrap().items.len(), 1);
-    assert_eq!(two.resolve("lisbon").unwrap().conversation(), handle.id());
+    assert_eq!(two.names().resolve("lisbon").unwrap().conversation(), handle.id());
 }
 
 #[test]
@@ -119,7 +120,7 @@ fn many_writers_lose_nothing() {
                     for number in 0..each {
                         handle.append(Message::user(format!("{writer}-{number}"))).unwrap();
                         // The index is filled while the others append.
-                        archive.maintain(Task::Index, Duration::ZERO).unwrap();
+                        archive.maintenance().run(Task::Index, Duration::ZERO).unwrap();
                     }
                     handle.head().unwrap()
                 })
@@ -135,11 +136,11 @@ fn many_writers_lose_nothing() {
         assert!(path.ends_with(&own.join(" ")), "{path}");
     }
     assert_eq!(archive.conversation(id).unwrap().messages, writers * each);
-    assert!(archive.verify(id).unwrap().is_sound());
+    assert!(archive.maintenance().verify(id).unwrap().is_sound());
     let search = Search { text: "0".to_owned(), limit: 100, ..Search::default() };
     let zeros = archive.search(&search).unwrap().items.len();
     assert_eq!(zeros as u64, writers + each - 1, "each writer's first, and all of the first writer's");
-    assert_eq!(archive.check().unwrap().faults, []);
+    assert_eq!(archive.maintenance().check().unwrap().faults, []);
 }
 
 #[test]
@@ -169,7 +170,8 @@ fn of_two_linear_appends_one_wins() {
 fn a_change_of_an_old_version_is_a_conflict_and_an_update_tries_again() {
     let directory = TempDir::new().unwrap();
     let path = directory.path().join("store.db");
-    let (one, two) = (archive_at(&path), archive_at(&path));
+    let one = Held::over(Arc::new(SqliteStore::open(&path).unwrap()));
+    let two = archive_at(&path);
     let id = one.start(Conversation::titled("Lisbon")).unwrap().id();
     let version = one.conversation(id).unwrap().version;
     two.rename(id, "Porto").unwrap();
@@ -203,7 +205,7 @@ fn events_of_another_handle_arrive() {
     let mut handle = one.start(Conversation::titled("Lisbon")).unwrap();
     handle.append(Message::user("hi")).unwrap();
     one.rename(before.id(), "renamed").unwrap();
-    one.delete_conversations(&[before.id()], "too old");
+    one.removal().delete(&[before.id()], "too old");
 
     let mut told: Vec<Event> = Vec::new();
     while told.len() < 4 {
@@ -240,8 +242,8 @@ fn a_copy_made_while_another_writes_is_whole() {
     });
 
     let copied = archive_at(&copy);
-    let id = copied.resolve("lisbon").unwrap().conversation();
-    assert!(copied.verify(id).unwrap().is_sound());
+    let id = copied.names().resolve("lisbon").unwrap().conversation();
+    assert!(copied.maintenance().verify(id).unwrap().is_sound());
     assert_eq!(url.backup(&copy, &mut |_, _, _| ()).unwrap_err().kind(), ErrorKind::Conflict);
 }
 
@@ -259,7 +261,7 @@ fn a_restored_copy_takes_the_place_of_the_store_which_is_kept() {
 
     let kept = url.restore(&copy, Duration::from_secs(1), &mut |_, _, _| ()).unwrap().kept.unwrap();
 
-    let total = |path| archive_at(path).count(&List::default()).unwrap();
+    let total = |path| archive_at(path).reader().count(&List::default()).unwrap();
     assert_eq!([total(&path), total(&kept)], [1, 2]);
 }
 
@@ -272,7 +274,7 @@ fn more_messages_of_one_time_than_its_numbers_hold_are_found_in_order() {
     let messages = (0..5_000).map(|_| Message::user("word").at(time)).collect();
     handle.append_turn(messages).unwrap();
     handle.append(Message::user("word").at(time.plus_micros(1))).unwrap();
-    assert_eq!(archive.maintain(Task::Index, Duration::MAX).unwrap(), 0);
+    assert_eq!(archive.maintenance().run(Task::Index, Duration::MAX).unwrap(), 0);
     let expected: Vec<_> =
         archive.path(handle.id(), None).unwrap().iter().rev().map(|stored| stored.id).collect();
 
@@ -288,5 +290,5 @@ fn more_messages_of_one_time_than_its_numbers_hold_are_found_in_order() {
     }
 
     assert!(found == expected, "{} of {} were found", found.len(), expected.len());
-    assert_eq!(archive.check().unwrap().faults, []);
+    assert_eq!(archive.maintenance().check().unwrap().faults, []);
 }

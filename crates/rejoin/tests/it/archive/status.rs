@@ -30,10 +30,10 @@ fn a_conversation_changes_its_status_only_in_the_allowed_ways() {
     };
     let all = |status| {
         [
-            change(status, |archive, id| archive.pause(id, EndReason::Ended)),
-            change(status, Archive::complete),
-            change(status, Archive::activate),
-            change(status, Archive::reopen),
+            change(status, |archive, id| archive.status().pause(id, EndReason::Ended)),
+            change(status, |archive, id| archive.status().complete(id)),
+            change(status, |archive, id| archive.status().activate(id)),
+            change(status, |archive, id| archive.status().reopen(id)),
         ]
     };
 
@@ -73,10 +73,10 @@ fn the_reason_is_kept_until_the_conversation_is_active_again() {
     let archive = archive();
     let id = start(&archive, Status::Active);
 
-    let failed = archive.pause(id, EndReason::Failed).unwrap().conversation;
-    let active = archive.activate(id).unwrap().conversation;
-    let completed = archive.complete(id).unwrap().conversation;
-    let reopened = archive.reopen(id).unwrap().conversation;
+    let failed = archive.status().pause(id, EndReason::Failed).unwrap().conversation;
+    let active = archive.status().activate(id).unwrap().conversation;
+    let completed = archive.status().complete(id).unwrap().conversation;
+    let reopened = archive.status().reopen(id).unwrap().conversation;
 
     let reasons = [failed, active, completed, reopened].map(|header| header.end_reason());
     assert_eq!(reasons, [Some(EndReason::Failed), None, Some(EndReason::Ended), None]);
@@ -89,8 +89,8 @@ fn a_change_of_status_keeps_the_rest_of_the_header() {
     header.extra.set("mine", Json::parse("1.50").unwrap());
     let id = archive.start(header.clone()).unwrap().id();
 
-    archive.pause(id, EndReason::Ended).unwrap();
-    archive.activate(id).unwrap();
+    archive.status().pause(id, EndReason::Ended).unwrap();
+    archive.status().activate(id).unwrap();
 
     assert_eq!(archive.conversation(id).unwrap().conversation, header);
 }
@@ -112,9 +112,9 @@ fn no_other_change_of_the_header_goes_around_the_rules() {
 fn a_missing_conversation_has_no_status_to_change() {
     let archive = archive();
     let id = start(&archive, Status::Active);
-    archive.delete_conversations(&[id], "asked");
+    archive.removal().delete(&[id], "asked");
 
-    assert_eq!(archive.complete(id).unwrap_err().kind(), ErrorKind::NotFound);
+    assert_eq!(archive.status().complete(id).unwrap_err().kind(), ErrorKind::NotFound);
 }
 
 #[test]

@@ -14,7 +14,7 @@ fn parent(archive: &Archive) -> (ConversationId, MessageId) {
 }
 
 fn labels(archive: &Archive, which: &Subagents) -> Vec<String> {
-    let found = archive.subagents(which).unwrap();
+    let found = archive.subagents().list(which).unwrap();
     let mut labels: Vec<String> = found.iter().map(|stored| stored.subagent().unwrap().to_string()).collect();
     labels.sort();
     labels
@@ -25,7 +25,7 @@ fn a_run_is_a_labelled_conversation_with_a_parent() {
     let archive = archive();
     let (conversation, message) = parent(&archive);
 
-    let mut run = archive.start_subagent(conversation, message, "code-review", "a1b2c3d4").unwrap();
+    let mut run = archive.subagents().start(conversation, message, "code-review", "a1b2c3d4").unwrap();
     run.append_turn(talk(&["review", "fine"])).unwrap();
 
     let stored = run.conversation().unwrap();
@@ -34,16 +34,16 @@ fn a_run_is_a_labelled_conversation_with_a_parent() {
     assert_eq!(stored.parent(), Some(Parent { conversation, message }));
     assert_eq!(stored.conversation.project.as_deref(), Some("/home/ada"));
     assert_eq!(said(&run.path().unwrap()), "review fine");
-    assert_eq!(archive.resolve_conversation("subagent-code-review-a1b2c3d4").unwrap(), run.id());
+    assert_eq!(archive.names().conversation("subagent-code-review-a1b2c3d4").unwrap(), run.id());
 }
 
 #[test]
 fn runs_are_found_by_parent_by_name_and_by_run() {
     let archive = archive();
     let [(one, at_one), (two, at_two)] = [parent(&archive), parent(&archive)];
-    archive.start_subagent(one, at_one, "review", "r1").unwrap();
-    archive.start_subagent(one, at_one, "test", "r2").unwrap();
-    archive.start_subagent(two, at_two, "review", "r3").unwrap();
+    archive.subagents().start(one, at_one, "review", "r1").unwrap();
+    archive.subagents().start(one, at_one, "test", "r2").unwrap();
+    archive.subagents().start(two, at_two, "review", "r3").unwrap();
 
     let found = [
         Subagents::default(),
@@ -63,7 +63,7 @@ fn more_runs_than_one_page_are_found() {
     let archive = archive();
     let (conversation, message) = parent(&archive);
     for run in 0..450 {
-        archive.start_subagent(conversation, message, "review", &run.to_string()).unwrap();
+        archive.subagents().start(conversation, message, "review", &run.to_string()).unwrap();
     }
 
     let found = labels(&archive, &Subagents { parent: Some(conversation), ..Subagents::default() });
@@ -75,7 +75,7 @@ fn more_runs_than_one_page_are_found() {
 fn a_run_is_told_apart_from_a_talk() {
     let archive = archive();
     let (conversation, message) = parent(&archive);
-    archive.start_subagent(conversation, message, "review", "r1").unwrap();
+    archive.subagents().start(conversation, message, "review", "r1").unwrap();
 
     let talks = archive.list(&List { kind: Some("chat".into()), ..List::default() }).unwrap().items;
 
@@ -89,14 +89,14 @@ fn a_run_needs_a_parent_that_is_there_and_a_label_that_can_be_read() {
     let (conversation, message) = parent(&archive);
     let long = "x".repeat(101);
     let refused = |name: &str, run_id: &str| {
-        archive.start_subagent(conversation, message, name, run_id).unwrap_err().kind()
+        archive.subagents().start(conversation, message, name, run_id).unwrap_err().kind()
     };
 
     let labels =
         [refused("", "r"), refused("a:b", "r"), refused("a", " "), refused("a", "\n"), refused(&long, "r")];
     let parents = [
-        archive.start_subagent(conversation, "nobody".parse().unwrap(), "a", "r").unwrap_err().kind(),
-        archive.start_subagent(ConversationId::from_bytes([7; 16]), message, "a", "r").unwrap_err().kind(),
+        archive.subagents().start(conversation, "nobody".parse().unwrap(), "a", "r").unwrap_err().kind(),
+        archive.subagents().start(ConversationId::from_bytes([7; 16]), message, "a", "r").unwrap_err().kind(),
     ];
 
     assert_eq!((labels, parents), ([ErrorKind::Invalid; 5], [ErrorKind::NotFound; 2]));

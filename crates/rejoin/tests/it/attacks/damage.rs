@@ -79,7 +79,7 @@ impl Scene {
         let archive = open(&self.root).passing_over_damage();
         let listed = archive.list(&Default::default());
         let read = archive.path(self.id, None);
-        let told = archive.passed_over().into_iter().next();
+        let told = archive.reader().passed_over().into_iter().next();
         let failed = listed.err().or(read.err()).map(|error| error.to_string());
         told.or(failed)
     }
@@ -239,7 +239,7 @@ fn of_written_anew<'a>(name: &'a str, change: impl Fn(&Scene) + 'a) -> Attempt<'
         let scene = Scene::new();
         let archive = open(&scene.root);
         let last = archive.path(scene.id, None).unwrap()[3].id;
-        archive.delete_messages(scene.id, &[last], Children::Remove, "by request").unwrap();
+        archive.removal().delete_messages(scene.id, &[last], Children::Remove, "by request").unwrap();
         let whole = scene.lines();
         change(&scene);
         match target {

@@ -247,7 +247,7 @@ fn no_line_that_is_not_a_message_passes_for_one_or_takes_its_place() {
                     let (_directory, path) = file_of(&format!("{SESSION}.jsonl"), &lines);
                     let archive = Archive::open("memory:").unwrap();
                     let id = import(&archive, &Source::open(&path).unwrap()).unwrap().conversations[0].id;
-                    let all = archive.all_messages(id, Order::OldestFirst, 0, u64::MAX).unwrap();
+                    let all = archive.reader().all_messages(id, Order::OldestFirst, 0, u64::MAX).unwrap();
                     !all.iter().any(|stored| stored.message.text() == "Q2")
                 }
                 Target::Control => !has(&naive_path(&twice()), "Q2"),
@@ -506,7 +506,7 @@ fn no_session_takes_the_short_id_of_another() {
                     let source = write(directory.path(), &name, &at(minute));
                     import(&archive, &source).unwrap().conversations[0].id.short().to_string()
                 });
-                let is_found = |short: &String| archive.resolve_conversation(short).is_ok();
+                let is_found = |short: &String| archive.names().conversation(short).is_ok();
                 shorts.into_iter().filter(is_found).collect()
             }
             // An id of the time and of what the session calls itself.

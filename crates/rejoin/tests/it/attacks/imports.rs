@@ -79,15 +79,16 @@ impl World {
         let mode = ImportMode::Store;
         let mut how = Import { limits, mode, project: &str::to_owned, progress: &mut |_| {} };
         match into {
-            Some(id) => self.archive.import_into(id, &source, format, &mut how).unwrap(),
-            None => self.archive.import(&source, format, &mut how).unwrap(),
+            Some(id) => self.archive.imports().add_into(id, &source, format, &mut how).unwrap(),
+            None => self.archive.imports().add(&source, format, &mut how).unwrap(),
         }
     }
 
     /// The conversation that began here, as a file of Rejoin's has it.
     fn exported(&self) -> Value {
         let format = Format::named("json").unwrap();
-        let files = format.write(&self.archive.tree_for(format, self.own, Extent::Tree).unwrap()).unwrap();
+        let files =
+            format.write(&self.archive.exports().tree_for(format, self.own, Extent::Tree).unwrap()).unwrap();
         let mut document: Value = serde_json::from_slice(&files[0].bytes).unwrap();
         document["conversations"][0].take()
     }
@@ -107,7 +108,7 @@ impl World {
     }
 
     fn says(&self, id: ConversationId, text: &str) -> bool {
-        let all = self.archive.all_messages(id, Order::OldestFirst, 0, u64::MAX).unwrap();
+        let all = self.archive.reader().all_messages(id, Order::OldestFirst, 0, u64::MAX).unwrap();
         all.iter().any(|stored| stored.message.text() == text)
     }
 
@@ -216,7 +217,7 @@ fn a_file_says_nothing_about_a_conversation_that_began_here() {
     let moves_the_head = |target| {
         let world = World::new();
         let before = world.own().head;
-        let first = world.archive.all_messages(world.own, Order::OldestFirst, 0, 1).unwrap()[0].id;
+        let first = world.archive.reader().all_messages(world.own, Order::OldestFirst, 0, 1).unwrap()[0].id;
         let mut file = world.exported();
         file["head"] = json!(first);
         match target {
@@ -299,7 +300,7 @@ fn a_branch_that_was_asked_for_brings_messages_and_nothing_else() {
             Target::Guarded => id_of(&world.import_into(&path)),
             Target::Control => id_of(&world.import(&path)),
         };
-        let all = world.archive.all_messages(id, Order::OldestFirst, 0, u64::MAX).unwrap();
+        let all = world.archive.reader().all_messages(id, Order::OldestFirst, 0, u64::MAX).unwrap();
         all.iter().any(|stored| stored.is_pinned)
             || !world.archive.conversation(id).unwrap().branches.is_empty()
     };
@@ -358,7 +359,7 @@ fn a_file_does_not_decide_what_a_purge_takes_along() {
             world.archive.update(world.own, change).unwrap();
         }
         let found =
-            world.archive.subagents(&Subagents { parent: Some(id(STRANGER)), ..Subagents::default() });
+            world.archive.subagents().list(&Subagents { parent: Some(id(STRANGER)), ..Subagents::default() });
         found.unwrap().iter().any(|run| run.id == world.own)
     };
     let hangs_on_it = |target| {
@@ -370,9 +371,10 @@ fn a_file_does_not_decide_what_a_purge_takes_along() {
         world.import(&world.file("lisbon.json", &[world.exported(), run.clone()]));
         world.import(&world.file("alone.json", &[run]));
         if target == Target::Control {
-            world.archive.start_subagent(world.own, message, "a", "1").unwrap();
+            world.archive.subagents().start(world.own, message, "a", "1").unwrap();
         }
-        let found = world.archive.subagents(&Subagents { parent: Some(world.own), ..Subagents::default() });
+        let found =
+            world.archive.subagents().list(&Subagents { parent: Some(world.own), ..Subagents::default() });
         !found.unwrap().is_empty()
     };
 
@@ -429,7 +431,7 @@ fn a_file_does_not_say_where_it_came_from_or_how_long_it_is_kept() {
         let world = World::new();
         let path = world.file("lisbon.json", &[world.longer()]);
         let separate = id_of(&world.import(&path));
-        world.archive.delete_conversations(&[separate], "test");
+        world.archive.removal().delete(&[separate], "test");
         let mut forged = stranger(json!({}));
         forged["id"] = json!(separate);
         world.import(&world.file("x.json", &[forged]));
@@ -569,7 +571,7 @@ fn what_is_imported_does_not_take_the_name_of_what_began_here() {
                 world.archive.start(Conversation::titled("Lisbon")).unwrap();
             }
         }
-        world.archive.resolve("lisbon").ok().map(rejoin::Named::conversation) != Some(world.own)
+        world.archive.names().resolve("lisbon").ok().map(rejoin::Named::conversation) != Some(world.own)
     };
     let takes_the_message = |target| {
         let world = World::new();
@@ -585,7 +587,8 @@ fn what_is_imported_does_not_take_the_name_of_what_began_here() {
                 world.store(id(STRANGER), &Conversation::new(), message.as_str(), now, now);
             }
         }
-        world.archive.resolve(message.as_str()).ok().map(rejoin::Named::conversation) != Some(world.own)
+        world.archive.names().resolve(message.as_str()).ok().map(rejoin::Named::conversation)
+            != Some(world.own)
     };
 
     let takes_the_beginning = |target| {
@@ -601,7 +604,7 @@ fn what_is_imported_does_not_take_the_name_of_what_began_here() {
                 world.store_named(id(STRANGER), &header, beginning, "Evil01", now, now);
             }
         }
-        world.archive.resolve(beginning).is_ok_and(|named| named.conversation() != world.own)
+        world.archive.names().resolve(beginning).is_ok_and(|named| named.conversation() != world.own)
     };
 
     assert_all_fail(&[
@@ -635,7 +638,7 @@ fn a_purge_of_one_leaves_the_other() {
     let world = World::new();
     let separate = id_of(&world.import(&world.file("lisbon.json", &[world.longer()])));
 
-    world.archive.purge(&[world.own], PurgeReason::UserRequested, &mut |_| {});
+    world.archive.removal().purge(&[world.own], PurgeReason::UserRequested, &mut |_| {});
 
     assert!(world.archive.conversation(world.own).is_err());
     assert!(world.says(separate, "Where to eat?"));
@@ -644,7 +647,7 @@ fn a_purge_of_one_leaves_the_other() {
 #[test]
 fn an_import_is_no_use_of_a_conversation() {
     let world = World::new();
-    let used = |id| world.archive.was_used_here(&world.archive.conversation(id).unwrap()).unwrap();
+    let used = |id| world.archive.imports().was_used_here(&world.archive.conversation(id).unwrap()).unwrap();
     let (before, ahead) = (Time::now(), Time::now().plus_micros(3_600_000_000));
     let dated = |said: usize| {
         let line = |place: usize| {
@@ -679,10 +682,10 @@ fn what_an_import_adds_to_a_conversation_is_told_from_what_was_said_here() {
     world.import_into(&world.file("lisbon.json", &[world.longer()]));
     world.import_into(&world.session("claude", &["from a session"]));
 
-    let all = world.archive.all_messages(world.own, Order::OldestFirst, 0, u64::MAX).unwrap();
+    let all = world.archive.reader().all_messages(world.own, Order::OldestFirst, 0, u64::MAX).unwrap();
     let imported: Vec<(String, bool)> = all
         .iter()
-        .map(|said| (said.message.text(), world.archive.was_imported(world.own, said).unwrap()))
+        .map(|said| (said.message.text(), world.archive.imports().was_imported(world.own, said).unwrap()))
         .collect();
 
     let expected =
@@ -713,7 +716,7 @@ fn a_name_in_a_file_is_cut_where_a_name_given_here_is_refused() {
     };
     let header = |world: &World, id| world.archive.conversation(id).unwrap().conversation.to_header().len();
     let label = |world: &World, id| {
-        let all = world.archive.all_messages(id, Order::OldestFirst, 0, 1).unwrap();
+        let all = world.archive.reader().all_messages(id, Order::OldestFirst, 0, 1).unwrap();
         all[0].message.label.as_ref().map_or(0, String::len)
     };
     let branch = |world: &World, id| world.archive.conversation(id).unwrap().branches[0].title.len();

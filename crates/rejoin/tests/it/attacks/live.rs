@@ -13,6 +13,7 @@ use rejoin::{Archive, Conversation, ConversationId, ErrorKind, Handle, Message, 
 use rusqlite::Connection;
 
 use crate::attacks::attempt::{Attempt, Target, assert_all_fail};
+use crate::held::Held;
 use crate::vault_keys::{Machine, say, titles};
 
 /// A directory with a database in `data`, reached through the link `way`.
@@ -64,7 +65,7 @@ fn long() -> Message {
 fn talk(archive: &Archive) -> Handle {
     let mut talk = archive.start(Conversation::titled("Lisbon")).unwrap();
     talk.append(long()).unwrap();
-    archive.maintain(Task::Checkpoint, Duration::MAX).unwrap();
+    archive.maintenance().run(Task::Checkpoint, Duration::MAX).unwrap();
     talk.append(Message::user("Where to eat?")).unwrap();
     talk
 }
@@ -174,7 +175,7 @@ fn nothing_is_acknowledged_in_files_that_nobody_finds_again() {
 }
 
 fn is_deleted(archive: &Archive, id: ConversationId) -> bool {
-    archive.delete_conversations(&[id], "no longer wanted").gone.len() == 1
+    archive.removal().delete(&[id], "no longer wanted").gone.len() == 1
 }
 
 /// A change that is not a turn, made after the file was removed.
@@ -203,7 +204,7 @@ fn no_other_change_is_acknowledged_in_a_file_that_was_removed() {
         ),
         Attempt::new(
             "something remembered",
-            changes(|archive, _| archive.remember("active", Some("yes")).is_ok()),
+            changes(|archive, _| archive.state().remember("active", Some("yes")).is_ok()),
         ),
         Attempt::new("a deletion", changes(is_deleted)),
     ]);
@@ -280,7 +281,7 @@ fn a_follower_does_not_wait_for_changes_in_files_that_nobody_writes_to() {
     fn waits(done: fn(&Room)) -> impl Fn(Target) -> bool {
         move |target| {
             let room = Room::new();
-            let archive = Archive::open(&room.url()).unwrap();
+            let archive = Held::open(&room.url());
             talk(&archive);
             if target == Target::Guarded {
                 done(&room);
@@ -346,7 +347,8 @@ fn a_file_that_is_put_back_takes_writes_again_and_nothing_is_missing() {
     let back = recorder.flush().unwrap();
 
     let id = recorder.conversation();
-    let texts = Archive::open(&room.url()).unwrap().all_messages(id, Order::NewestFirst, 0, 2).unwrap();
+    let texts =
+        Archive::open(&room.url()).unwrap().reader().all_messages(id, Order::NewestFirst, 0, 2).unwrap();
     let texts: Vec<String> = texts.iter().map(|stored| stored.message.text()).collect();
     assert!(matches!((missing, back), (Saved::Later, Saved::Now(_))));
     assert_eq!(cause, Some((ErrorKind::Unavailable, room.database())));
@@ -362,13 +364,13 @@ fn a_database_that_another_process_rewrites_to_be_shorter_goes_on() {
     let before = length();
     let gone = say(&archive, "gone");
     archive.resume(gone).unwrap().append(long()).unwrap();
-    archive.maintain(Task::Checkpoint, Duration::MAX).unwrap();
+    archive.maintenance().run(Task::Checkpoint, Duration::MAX).unwrap();
     let longest = length();
     talk.append(Message::user("so long")).unwrap();
 
     let second = Archive::open(&room.url()).unwrap();
     assert!(is_deleted(&second, gone));
-    second.maintain(Task::Repack, Duration::MAX).unwrap();
+    second.maintenance().run(Task::Repack, Duration::MAX).unwrap();
     let shortest = length();
 
     talk.append(Message::user("And to sleep?")).unwrap();

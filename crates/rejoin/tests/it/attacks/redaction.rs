@@ -51,7 +51,7 @@ fn stored(target: Target, message: Message) -> String {
     let archive = archive(target);
     let mut handle = archive.start(Conversation::titled("Lisbon")).unwrap();
     handle.append(message).unwrap();
-    let all = archive.all_messages(handle.id(), Order::OldestFirst, 0, u64::MAX).unwrap();
+    let all = archive.reader().all_messages(handle.id(), Order::OldestFirst, 0, u64::MAX).unwrap();
     let written = |message: &Message| {
         let label = message.label.clone().unwrap_or_default();
         message.to_body().replace("\\n", "\n") + &message.text() + &label
@@ -263,9 +263,10 @@ fn no_place_of_a_message_takes_a_secret_past_redaction() {
             let archive = archive(target);
             let talk = archive.start(Conversation::titled("Lisbon")).unwrap();
             let text = format!("{}\npassword: >\n  {PASSWORD}\n", "line\n".repeat(300_000));
-            let attached = archive.attach(talk.id(), AttachmentKind::Document, &mut text.as_bytes()).unwrap();
+            let attached =
+                archive.attachments().add(talk.id(), AttachmentKind::Document, &mut text.as_bytes()).unwrap();
             let mut read = Vec::new();
-            archive.read_attachment(talk.id(), attached.digest, &mut read).unwrap();
+            archive.attachments().read(talk.id(), attached.digest, &mut read).unwrap();
             memchr::memmem::find(&read, PASSWORD.as_bytes()).is_some()
         }),
         Attempt::new("a title", |target| {
@@ -297,7 +298,7 @@ fn no_place_of_a_message_takes_a_secret_past_redaction() {
             let archive = archive(target);
             let mut recorder = archive.record(archive.start(Conversation::new()).unwrap(), "1@1");
             recorder.save_open(&Message::assistant(format!("db:\n  password: |\n    {PASSWORD}")), &[]);
-            let turns = recorder.handle().archive().open_turns(recorder.conversation()).unwrap();
+            let turns = recorder.handle().archive().open_turns().list(recorder.conversation()).unwrap();
             turns.iter().any(|turn| holds(&turn.partial.text(), PASSWORD))
         }),
     ]);

@@ -2,8 +2,9 @@
 
 use std::cmp::Reverse;
 
+use rejoin::Result;
 use rejoin::store::{Hit, Outcome, Page, Read, SearchOrder, SearchQuery};
-use rejoin::{Result, WordQuery};
+use rejoin::text::WordQuery;
 
 use super::{Broken, Fault, Hook};
 

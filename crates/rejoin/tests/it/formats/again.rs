@@ -63,7 +63,7 @@ impl Desk {
             project: &str::to_owned,
             progress: &mut |_| {},
         };
-        self.archive.import_noting(&mut self.imports, &source, format, deleted, &mut how).unwrap()
+        self.archive.imports().add_noting(&mut self.imports, &source, format, deleted, &mut how).unwrap()
     }
 
     fn is_unchanged(&self, path: &Path) -> bool {
@@ -77,7 +77,7 @@ impl Desk {
     }
 
     fn messages(&self, id: ConversationId) -> usize {
-        self.archive.all_messages(id, Order::OldestFirst, 0, u64::MAX).unwrap().len()
+        self.archive.reader().all_messages(id, Order::OldestFirst, 0, u64::MAX).unwrap().len()
     }
 }
 
@@ -109,8 +109,8 @@ fn what_did_not_change_is_recognised_also_by_the_next_process() {
 
     desk.import(&path, DeletedHere::StayDeleted);
     let after = desk.is_unchanged(&path);
-    desk.archive.save_imports(&mut desk.imports).unwrap();
-    desk.imports = desk.archive.imports().unwrap();
+    desk.archive.imports().save(&mut desk.imports).unwrap();
+    desk.imports = desk.archive.imports().known().unwrap();
     let reloaded = desk.is_unchanged(&path);
     desk.write(&talk()[..1]);
 
@@ -171,7 +171,7 @@ fn a_conversation_that_was_deleted_here_stays_deleted_until_it_is_asked_for() {
     let mut desk = Desk::new();
     let mut lines = talk();
     let id = desk.import(&desk.write(&lines), DeletedHere::StayDeleted).conversations[0].id;
-    desk.archive.delete_conversations(&[id], "test");
+    desk.archive.removal().delete(&[id], "test");
 
     lines.push(user("u2", Some("a1"), "two"));
     let path = desk.write(&lines);
@@ -198,7 +198,7 @@ fn grown(mut desk: Desk) -> Grown {
         id = Some(one.id);
     }
     let id = id.unwrap();
-    (desk.said(id), desk.messages(id), counts, desk.archive.verify(id).unwrap().is_sound())
+    (desk.said(id), desk.messages(id), counts, desk.archive.maintenance().verify(id).unwrap().is_sound())
 }
 
 #[test]
@@ -260,7 +260,7 @@ fn after(before: &[String], later: &[String]) -> (usize, (u64, u64, u64)) {
         project: &str::to_owned,
         progress: &mut |_| {},
     };
-    let tried = desk.archive.import(&source, Format::of(&source).unwrap(), &mut how).unwrap();
+    let tried = desk.archive.imports().add(&source, Format::of(&source).unwrap(), &mut how).unwrap();
     let imported = desk.import(&path, DeletedHere::StayDeleted);
     assert_eq!(tried, imported);
     let one = &imported.conversations[0];
@@ -286,9 +286,9 @@ fn a_conversation_that_was_deleted_here_stays_deleted_when_its_file_moves() {
     let mut desk = Desk::new();
     let path = desk.write(&talk());
     let id = desk.import(&path, DeletedHere::StayDeleted).conversations[0].id;
-    desk.archive.save_imports(&mut desk.imports).unwrap();
-    desk.archive.delete_conversations(&[id], "test");
-    desk.imports = desk.archive.imports().unwrap();
+    desk.archive.imports().save(&mut desk.imports).unwrap();
+    desk.archive.removal().delete(&[id], "test");
+    desk.imports = desk.archive.imports().known().unwrap();
 
     let archived = desk.directory.path().join("archived");
     fs::create_dir(&archived).unwrap();
@@ -308,7 +308,7 @@ fn a_conversation_whose_time_is_known_late_stays_deleted() {
     let path = desk.write(&lines);
     let id = desk.import(&path, DeletedHere::StayDeleted).conversations[0].id;
     let again = desk.import(&path, DeletedHere::StayDeleted);
-    desk.archive.delete_conversations(&[id], "test");
+    desk.archive.removal().delete(&[id], "test");
 
     let passed = desk.import(&path, DeletedHere::StayDeleted);
 
@@ -321,12 +321,12 @@ fn a_conversation_that_left_its_file_for_a_while_stays_deleted() {
     let mut desk = Desk::new();
     let path = desk.write(&talk());
     let id = desk.import(&path, DeletedHere::StayDeleted).conversations[0].id;
-    desk.archive.delete_conversations(&[id], "test");
+    desk.archive.removal().delete(&[id], "test");
     let other = json!({"type": "user", "uuid": "u9", "parentUuid": null, "sessionId": "s",
         "timestamp": "2025-01-02T03:04:05.000Z", "message": {"role": "user", "content": "nine"}});
     let meanwhile = desk.import(&desk.write(&[other.to_string()]), DeletedHere::StayDeleted);
-    desk.archive.save_imports(&mut desk.imports).unwrap();
-    desk.imports = desk.archive.imports().unwrap();
+    desk.archive.imports().save(&mut desk.imports).unwrap();
+    desk.imports = desk.archive.imports().known().unwrap();
 
     let passed = desk.import(&desk.write(&talk()), DeletedHere::StayDeleted);
 

@@ -154,7 +154,7 @@ fn what_is_sealed_shows_nothing_and_imports_once() {
             project: &str::to_owned,
             progress: &mut |_| {},
         };
-        archive.import(&source, format, &mut how).unwrap().added()
+        archive.imports().add(&source, format, &mut how).unwrap().added()
     };
 
     assert_eq!((import(), import()), (3, 0));

@@ -141,7 +141,7 @@ fn imported(archive: &Archive, path: &Path, export: &Value) -> (String, Vec<u64>
     let source = Source::open(path).unwrap();
     let (limits, mode) = (ReadLimits::default(), ImportMode::Store);
     let mut how = Import { limits, mode, project: &str::to_owned, progress: &mut |_| {} };
-    let report = archive.import(&source, Format::of(&source).unwrap(), &mut how).unwrap();
+    let report = archive.imports().add(&source, Format::of(&source).unwrap(), &mut how).unwrap();
     let path = archive.path(report.conversations[0].id, None).unwrap();
     (path.last().unwrap().message.text(), report.conversations.iter().map(|found| found.added).collect())
 }

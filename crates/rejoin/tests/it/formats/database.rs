@@ -371,7 +371,7 @@ fn failed_import(path: &Path, limits: ReadLimits) -> (String, usize) {
     let archive = Archive::open(&format!("sqlite:{}", directory.path().join("a.db").display())).unwrap();
     let source = Source::open(path).unwrap();
     let mut how = Import { limits, mode: ImportMode::Store, project: &str::to_owned, progress: &mut |_| {} };
-    let error = archive.import(&source, Format::named("cpe").unwrap(), &mut how).unwrap_err();
+    let error = archive.imports().add(&source, Format::named("cpe").unwrap(), &mut how).unwrap_err();
     (format!("{error:?}"), archive.list(&Default::default()).unwrap().items.len())
 }
 

@@ -79,7 +79,7 @@ fn import(archive: &Archive, path: &Path) -> Imported {
         project: &str::to_owned,
         progress: &mut |_| {},
     };
-    archive.import(&source, format, &mut how).unwrap()
+    archive.imports().add(&source, format, &mut how).unwrap()
 }
 
 /// A copy of a fixture that may be changed: its place, and the place of the file that grows.

@@ -66,7 +66,7 @@ fn chain(error: &dyn std::error::Error) -> String {
 pub(crate) fn import(archive: &Archive, source: &Source) -> Result<rejoin::Imported> {
     let format = Format::of(source).unwrap();
     let (limits, mode) = (ReadLimits::default(), ImportMode::Store);
-    archive.import(
+    archive.imports().add(
         source,
         format,
         &mut Import { limits, mode, project: &str::to_owned, progress: &mut |_| {} },

@@ -132,7 +132,7 @@ fn a_file_of_the_jsonl_store_is_read_with_its_branches() {
     let id = one.conversation;
     let mut branch = handle.fork(one.head, "other").unwrap();
     branch.append(Message::new(Role::Assistant, vec![Block::text("b\nb")])).unwrap();
-    let expected = archive.tree(id, Extent::Tree).unwrap();
+    let expected = archive.exports().tree(id, Extent::Tree).unwrap();
     drop(archive);
 
     let path = directory.path().join("home_me_trip").join(format!("{id}.jsonl"));

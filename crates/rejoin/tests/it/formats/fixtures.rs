@@ -159,7 +159,7 @@ fn importing_any_fixture_twice_is_importing_it_once() {
         let import = || {
             let (limits, mode) = (ReadLimits::default(), ImportMode::Store);
             let mut how = Import { limits, mode, project: &str::to_owned, progress: &mut |_| {} };
-            archive.import(&source, format, &mut how).unwrap()
+            archive.imports().add(&source, format, &mut how).unwrap()
         };
 
         let (first, second) = (import(), import());
@@ -172,7 +172,7 @@ fn importing_any_fixture_twice_is_importing_it_once() {
             "{path}"
         );
         for conversation in &first.conversations {
-            assert!(archive.verify(conversation.id).unwrap().is_sound(), "{path}");
+            assert!(archive.maintenance().verify(conversation.id).unwrap().is_sound(), "{path}");
         }
     }
 }

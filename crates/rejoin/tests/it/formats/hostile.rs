@@ -83,7 +83,7 @@ impl Made {
         let import = || {
             let mode = ImportMode::Store;
             let mut how = Import { limits, mode, project: &str::to_owned, progress: &mut |_| {} };
-            archive.import(&source, self.format, &mut how)
+            archive.imports().add(&source, self.format, &mut how)
         };
         match import() {
             Err(error) => {
@@ -92,7 +92,11 @@ impl Made {
             }
             Ok(imported) => {
                 for found in &imported.conversations {
-                    assert!(archive.verify(found.id).unwrap().is_sound(), "{}", self.path.display());
+                    assert!(
+                        archive.maintenance().verify(found.id).unwrap().is_sound(),
+                        "{}",
+                        self.path.display()
+                    );
                 }
                 assert_eq!(import().unwrap().added(), 0, "{}", self.path.display());
                 Ok(imported)

@@ -51,11 +51,11 @@ impl Desk {
         let source = Source::open(path).unwrap();
         let format = Format::of(&source).unwrap();
         let mut how = Import { limits, mode, project: &str::to_owned, progress: &mut |_| {} };
-        self.archive.import(&source, format, &mut how)
+        self.archive.imports().add(&source, format, &mut how)
     }
 
     fn all(&self, id: ConversationId) -> Vec<StoredMessage> {
-        self.archive.all_messages(id, Order::OldestFirst, 0, u64::MAX).unwrap()
+        self.archive.reader().all_messages(id, Order::OldestFirst, 0, u64::MAX).unwrap()
     }
 
     /// What a recipient would be sent: roles and texts, those of one role after each other together; and the repairs.
@@ -88,7 +88,7 @@ impl Desk {
     pub(super) fn import_one(&self, path: &Path, source_id: &str) -> Told {
         let imported = self.import(path);
         let one = imported.conversations.iter().find(|one| one.source_id == source_id).unwrap();
-        assert!(self.archive.verify(one.id).unwrap().is_sound());
+        assert!(self.archive.maintenance().verify(one.id).unwrap().is_sound());
         let path: Vec<String> =
             self.archive.path(one.id, None).unwrap().iter().map(|stored| said(&stored.message)).collect();
         let beside = self.all(one.id).len() - path.len();
@@ -144,7 +144,7 @@ fn an_import_is_held_left_and_says_where_it_came_from() {
         (stored.first.as_str(), stored.last.as_str()),
         ("Hello there, TOOLTURN please", "MOCK-REPLY 18; saw 7 messages")
     );
-    assert!(desk.archive.verify(id).unwrap().is_sound());
+    assert!(desk.archive.maintenance().verify(id).unwrap().is_sound());
 }
 
 #[test]
@@ -154,7 +154,8 @@ fn a_sub_agent_is_linked_to_the_message_that_asked_for_it() {
     let imported = desk.import(&fixture(REAL));
 
     let main = imported.conversations[0].id;
-    let runs = desk.archive.subagents(&Subagents { parent: Some(main), ..Subagents::default() }).unwrap();
+    let runs =
+        desk.archive.subagents().list(&Subagents { parent: Some(main), ..Subagents::default() }).unwrap();
     let Parent { message, .. } = runs[0].parent().unwrap();
     let asked = desk.archive.messages(main, &[message]).unwrap();
     assert_eq!(runs[0].subagent().unwrap().to_string(), "subagent:general-purpose:a92545b2c32de9584");
@@ -200,7 +201,8 @@ fn a_sub_agent_in_a_file_of_its_own_is_linked_to_the_message_that_asked_for_it()
     let main = desk.import(&path(thread)).conversations[0].id;
     let imported = desk.import(&path(run));
 
-    let runs = desk.archive.subagents(&Subagents { parent: Some(main), ..Subagents::default() }).unwrap();
+    let runs =
+        desk.archive.subagents().list(&Subagents { parent: Some(main), ..Subagents::default() }).unwrap();
     let Parent { message, .. } = runs[0].parent().unwrap();
     let asked = desk.archive.messages(main, &[message]).unwrap();
     assert_eq!((imported.conversations.len(), imported.conversations[0].parent), (1, Some(main)));
@@ -248,7 +250,7 @@ fn an_imported_session_is_written_as_it_was_read() {
     let desk = Desk::new();
     let id = desk.import(&fixture(REAL)).conversations[0].id;
 
-    let tree = desk.archive.tree(id, Extent::Tree).unwrap();
+    let tree = desk.archive.exports().tree(id, Extent::Tree).unwrap();
     let (_directory, path) = written("claude", &tree);
 
     let (before, after) = (read(&fixture(REAL)), read(&path));
@@ -266,7 +268,7 @@ fn what_must_not_leave_the_store_is_not_exported() {
     let id = desk.import(&desk.write(&talk())).conversations[0].id;
     desk.archive.update(id, |header| header.privacy.exportable = false).unwrap();
 
-    let refused = desk.archive.tree(id, Extent::Tree).unwrap_err();
+    let refused = desk.archive.exports().tree(id, Extent::Tree).unwrap_err();
 
     assert_eq!(refused.to_string(), format!("conversation `{id}` is marked as not exportable"));
 }
@@ -278,7 +280,7 @@ fn a_message_keeps_the_text_it_was_read_from() {
     let id = desk.import(&desk.write(&lines)).conversations[0].id;
 
     let sources: Vec<Option<String>> =
-        desk.all(id).iter().map(|stored| desk.archive.source_of(id, stored.id).unwrap()).collect();
+        desk.all(id).iter().map(|stored| desk.archive.imports().source_of(id, stored.id).unwrap()).collect();
 
     assert_eq!(sources, lines.into_iter().map(Some).collect::<Vec<_>>());
 }
@@ -289,10 +291,10 @@ fn a_deleted_message_takes_its_source_along() {
     let id = desk.import(&desk.write(&talk())).conversations[0].id;
     let all = desk.all(id);
 
-    desk.archive.delete_messages(id, &[all[2].id], Children::Remove, "test").unwrap();
+    desk.archive.removal().delete_messages(id, &[all[2].id], Children::Remove, "test").unwrap();
 
     let left: Vec<bool> =
-        all.iter().map(|stored| desk.archive.source_of(id, stored.id).unwrap().is_some()).collect();
+        all.iter().map(|stored| desk.archive.imports().source_of(id, stored.id).unwrap().is_some()).collect();
     assert_eq!(left, [true, true, false, false]);
 }
 
@@ -459,7 +461,8 @@ fn what_an_earlier_version_imported_keeps_its_id_and_comes_no_second_time() {
     let lines = [user("u1", None, "one"), note, reply("a1", "n1", "m1", text("1"))];
     let imported = first.import(&first.write(&lines)).conversations[0].clone();
     // It had another id then, and what the program attaches was a message.
-    let mut tree = first.archive.tree_for(Format::named("json").unwrap(), imported.id, Extent::Tree).unwrap();
+    let mut tree =
+        first.archive.exports().tree_for(Format::named("json").unwrap(), imported.id, Extent::Tree).unwrap();
     let earlier = earlier_id(session, tree.conversations[0].created_at);
     tree.conversations[0].id = earlier.to_string();
     let mut attached = tree.messages[0].clone();

@@ -10,13 +10,14 @@ use rejoin::formats::{
 };
 use rejoin::store::{Order, Put, Safety, Space};
 use rejoin::{
-    Archive, Block, Conversation, ConversationId, Extent, Hold, Import, ImportMode, Imported, ImportedAs,
-    Json, Message, Status, StoredConversation, StoredMessage, Subagents, Time,
+    Block, Conversation, ConversationId, Extent, Hold, Import, ImportMode, Imported, ImportedAs, Json,
+    Message, Status, StoredConversation, StoredMessage, Subagents, Time,
 };
 use tempfile::TempDir;
 
 use crate::formats::round::{Step, steps, tree_of, written};
 use crate::formats::{file_of, fixture};
+use crate::held::Held;
 
 const REAL: &str = "claude/session-with-agent/c833a56b-45d4-4ced-8b45-47d6a5359b48.jsonl";
 
@@ -100,7 +101,7 @@ proptest! {
 
 /// An archive of its own, and a place for files.
 struct Desk {
-    archive: Archive,
+    archive: Held,
     directory: TempDir,
 }
 
@@ -110,13 +111,14 @@ type Everything = (StoredConversation, Vec<StoredMessage>);
 impl Desk {
     fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let archive = Archive::open(&format!("sqlite:{}", directory.path().join("a.db").display())).unwrap();
+        let archive = Held::open(&format!("sqlite:{}", directory.path().join("a.db").display()));
         Self { archive, directory }
     }
 
     fn export(&self, id: ConversationId) -> PathBuf {
         let format = Format::named("json").unwrap();
-        let files = format.write(&self.archive.tree_for(format, id, Extent::Tree).unwrap()).unwrap();
+        let files =
+            format.write(&self.archive.exports().tree_for(format, id, Extent::Tree).unwrap()).unwrap();
         let path = self.directory.path().join(&files[0].path);
         fs::write(&path, &files[0].bytes).unwrap();
         path
@@ -126,20 +128,20 @@ impl Desk {
         let source = Source::open(path).unwrap();
         let (limits, mode) = (ReadLimits::default(), ImportMode::Store);
         let mut how = Import { limits, mode, project: &str::to_owned, progress: &mut |_| {} };
-        self.archive.import(&source, Format::of(&source).unwrap(), &mut how).unwrap()
+        self.archive.imports().add(&source, Format::of(&source).unwrap(), &mut how).unwrap()
     }
 
     fn import_into(&self, id: ConversationId, path: &Path) -> Imported {
         let source = Source::open(path).unwrap();
         let (limits, mode) = (ReadLimits::default(), ImportMode::Store);
         let mut how = Import { limits, mode, project: &str::to_owned, progress: &mut |_| {} };
-        self.archive.import_into(id, &source, Format::of(&source).unwrap(), &mut how).unwrap()
+        self.archive.imports().add_into(id, &source, Format::of(&source).unwrap(), &mut how).unwrap()
     }
 
     fn everything(&self, id: ConversationId) -> Everything {
         let mut stored = self.archive.conversation(id).unwrap();
         stored.version = 0;
-        let mut messages = self.archive.all_messages(id, Order::OldestFirst, 0, u64::MAX).unwrap();
+        let mut messages = self.archive.reader().all_messages(id, Order::OldestFirst, 0, u64::MAX).unwrap();
         // What was appended together is not known to a file.
         messages.iter_mut().for_each(|message| message.turn = 0);
         (stored, messages)
@@ -158,8 +160,8 @@ fn rich(desk: &Desk) -> ConversationId {
     let asked = trip.append(reply).unwrap();
     let mut cheap = trip.fork(first.head, "on a budget").unwrap();
     cheap.append(Message::assistant("A tasca.")).unwrap();
-    desk.archive.pin(trip.id(), asked.head).unwrap();
-    let mut run = desk.archive.start_subagent(trip.id(), asked.head, "scout", "1").unwrap();
+    desk.archive.marks().pin(trip.id(), asked.head).unwrap();
+    let mut run = desk.archive.subagents().start(trip.id(), asked.head, "scout", "1").unwrap();
     run.append(Message::user("Look around.")).unwrap();
     desk.archive.update(trip.id(), |header| header.status = Status::Completed).unwrap();
     trip.id()
@@ -182,12 +184,16 @@ fn an_empty_store_gets_the_same_conversation_back() {
     stored.last_active_at = back.last_active_at;
     assert_eq!(back, stored);
     let runs = |desk: &Desk| {
-        let found = desk.archive.subagents(&Subagents { parent: Some(id), ..Subagents::default() }).unwrap();
+        let found =
+            desk.archive.subagents().list(&Subagents { parent: Some(id), ..Subagents::default() }).unwrap();
         found.iter().map(|run| (run.id, run.parent(), run.subagent(), run.messages)).collect::<Vec<_>>()
     };
     assert_eq!(runs(&there), runs(&here));
     assert_eq!(imported.added(), 4);
-    assert_eq!(there.archive.verify(id).unwrap(), here.archive.verify(id).unwrap());
+    assert_eq!(
+        there.archive.maintenance().verify(id).unwrap(),
+        here.archive.maintenance().verify(id).unwrap()
+    );
 }
 
 #[test]
@@ -243,7 +249,7 @@ fn a_session_that_was_handed_on_comes_back_as_a_branch_where_it_went_on() {
     let desk = Desk::new();
     let id = rich(&desk);
     let before = desk.archive.conversation(id).unwrap().head;
-    let mut tree = desk.archive.tree(id, Extent::Path(None)).unwrap();
+    let mut tree = desk.archive.exports().tree(id, Extent::Path(None)).unwrap();
     let mut more = tree.messages[0].clone();
     (more.id, more.message) = ("new".to_owned(), Message::user("And a bar?"));
     more.parent = tree.messages.last().map(|last| last.id.clone());

@@ -93,7 +93,7 @@ impl Desk {
             project: &str::to_owned,
             progress: &mut |_| {},
         };
-        self.archive.import(&source, Format::of(&source).unwrap(), &mut how).unwrap()
+        self.archive.imports().add(&source, Format::of(&source).unwrap(), &mut how).unwrap()
     }
 
     fn said(&self, id: ConversationId) -> Vec<String> {
@@ -102,7 +102,7 @@ impl Desk {
     }
 
     fn messages(&self, id: ConversationId) -> usize {
-        self.archive.all_messages(id, Order::OldestFirst, 0, u64::MAX).unwrap().len()
+        self.archive.reader().all_messages(id, Order::OldestFirst, 0, u64::MAX).unwrap().len()
     }
 }
 

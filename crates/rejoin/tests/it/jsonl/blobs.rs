@@ -163,7 +163,7 @@ fn what_a_blob_was_before_goes_with_what_is_removed() {
     store.put(&[nobodys("active", Some(b"another"))], Safety::Unsynced).unwrap();
     let before = fs::read_to_string(nobodys_file(&place)).unwrap();
 
-    place.archive().delete_conversations(&[id], "user-requested");
+    place.archive().removal().delete(&[id], "user-requested");
 
     let after = fs::read_to_string(nobodys_file(&place)).unwrap();
     assert_eq!([before, after].map(|text| text.contains(&id.to_string())), [true, false]);
@@ -230,7 +230,7 @@ fn a_conversation_that_is_removed_leaves_no_line_on_the_sheet() {
     let store = place.store();
     store.put(&all, Safety::Synced).unwrap();
 
-    place.archive().delete_conversations(&owners[..1], "user-requested");
+    place.archive().removal().delete(&owners[..1], "user-requested");
     let left = fs::read_to_string(sheet(&place)).unwrap();
     let unknown = store.put(&all, Safety::Synced).unwrap_err().kind();
 
@@ -317,7 +317,7 @@ fn a_line_that_was_taken_off_the_sheet_does_not_come_back() {
 
     // Another handle takes two off, so soon after that the file looks as it did.
     let looked = fs::metadata(sheet(&place)).unwrap().modified().unwrap();
-    place.archive().delete_conversations(&owners[..2], "user-requested");
+    place.archive().removal().delete(&owners[..2], "user-requested");
     place.talk(&[&["something else"]]);
     fs::File::options().write(true).open(sheet(&place)).unwrap().set_modified(looked).unwrap();
     store.put(&together(b"once more")[2..], Safety::Synced).unwrap();

@@ -20,7 +20,7 @@ fn a_bad_line_is_passed_over_and_told_and_its_neighbours_are_kept() {
     assert_eq!(read, (expected.clone(), expected, vec!["Lisbon".to_owned()]));
     let told = format!("line 3 of `home_ada_trip/{id}.jsonl` cannot be used: it is no line of Rejoin's");
     assert_eq!(place.faults(), [told]);
-    assert!(!place.archive().verify(id).unwrap().is_sound());
+    assert!(!place.archive().maintenance().verify(id).unwrap().is_sound());
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn no_single_wrong_byte_goes_unnoticed_or_takes_anything_else_along() {
         bytes[at] ^= 0x15;
         fs::write(place.file(id), &bytes).unwrap();
 
-        let verdict = place.archive().verify(id).unwrap();
+        let verdict = place.archive().maintenance().verify(id).unwrap();
         let is_noticed = !place.faults().is_empty() || !verdict.is_sound();
         let mut texts = Vec::new();
         let read = place.store().read(id, everything, &mut |seen| {
@@ -229,7 +229,7 @@ fn a_conversation_whose_file_was_emptied_has_no_turns() {
     fs::write(place.file(id), "\n\n").unwrap();
 
     let archive = place.archive();
-    let found = archive.resolve_conversation(id.short().as_str()).unwrap();
+    let found = archive.names().conversation(id.short().as_str()).unwrap();
     let told =
         [archive.conversation(id).map(drop), archive.resume(id).map(drop), archive.path(id, None).map(drop)]
             .map(|read| read.map_err(|error| (error.kind(), error.to_string())));
@@ -267,7 +267,8 @@ fn every_line_that_was_passed_over_is_named() {
 
     let path = reader.path(id, None).unwrap();
 
-    let numbers = place.without_root(reader.passed_over()).into_iter().map(|told| told[..6].to_owned());
+    let numbers =
+        place.without_root(reader.reader().passed_over()).into_iter().map(|told| told[..6].to_owned());
     assert_eq!(
         (path.len(), numbers.collect::<Vec<_>>()),
         (2, vec!["line 4".to_owned(), "line 3".to_owned()])

@@ -78,7 +78,7 @@ fn lines_with_fields_of_others_in_any_place_are_read() {
     fs::write(place.file(id), annotated.join("\r\n") + "\r\n").unwrap();
 
     assert_eq!((place.texts(id), place.faults()), (vec!["one".to_owned(), "two".to_owned()], vec![]));
-    assert!(place.archive().verify(id).unwrap().is_sound());
+    assert!(place.archive().maintenance().verify(id).unwrap().is_sound());
 }
 
 #[test]

@@ -28,7 +28,7 @@ fn a_removed_conversation_is_overwritten_cut_and_gone() {
     let witness = place.root.join("witness");
     fs::hard_link(place.file(id), &witness).unwrap();
 
-    place.archive().delete_conversations(&[id], "by request");
+    place.archive().removal().delete(&[id], "by request");
 
     assert_eq!((fs::metadata(&witness).unwrap().len(), holding(&place, "a secret")), (0, 0));
     assert!(!place.file(id).exists());
@@ -39,7 +39,7 @@ fn a_folder_without_conversations_does_not_tell_its_project_after_a_purge() {
     let place = Place::new();
     let ids = [place.talk(&[&["one"]]), place.talk(&[&["two"]])];
     let folder = place.file(ids[0]).parent().unwrap().to_owned();
-    let purge = |id| place.archive().purge(&[id], rejoin::PurgeReason::UserRequested, &mut |_| ());
+    let purge = |id| place.archive().removal().purge(&[id], rejoin::PurgeReason::UserRequested, &mut |_| ());
 
     purge(ids[0]);
     let is_left = folder.join(".project").exists();
@@ -61,7 +61,7 @@ fn a_removed_message_is_in_no_file_any_more() {
 
     assert_ne!(fs::read(place.file(id)).unwrap(), inode_before);
     assert_eq!((holding(&place, "a secret"), place.texts(id)), (0, vec!["one".to_owned(), "two".to_owned()]));
-    assert!(place.archive().verify(id).unwrap().is_sound());
+    assert!(place.archive().maintenance().verify(id).unwrap().is_sound());
     place.archive().resume(id).unwrap().append(Message::user("three")).unwrap();
     assert_eq!((place.texts(id).len(), place.faults()), (3, vec![]));
 }
@@ -103,7 +103,7 @@ fn a_removed_conversation_leaves_nothing_in_the_index_the_log_or_the_blobs() {
     place.titles();
     place.store().find("x", 9).unwrap();
 
-    place.archive().delete_conversations(&[id], "by request");
+    place.archive().removal().delete(&[id], "by request");
 
     assert_eq!((holding(&place, "secret"), holding(&place, "another")), (0, 0));
     assert_eq!((place.titles(), place.texts(other)), (vec!["Lisbon".to_owned()], vec!["stays".to_owned()]));
@@ -120,7 +120,7 @@ fn a_removal_takes_copies_in_other_folders_along() {
     }
 
     let told = place.faults();
-    place.archive().delete_conversations(&[id], "by request");
+    place.archive().removal().delete(&[id], "by request");
 
     let expected =
         format!("`aside/{id}.jsonl` is read, and `home_ada_trip/{id}.jsonl` is another copy of it");
@@ -139,7 +139,7 @@ fn whoever_writes_next_finishes_a_removal_that_was_cut_off() {
     let index = fs::read(place.root.join(".store/index")).unwrap();
     let blob = place.root.join(format!(".store/blobs/3-{id}.jsonl"));
     let (file, blobs) = (fs::read(place.file(id)).unwrap(), fs::read(&blob).unwrap());
-    place.archive().delete_conversations(&[id], "by request");
+    place.archive().removal().delete(&[id], "by request");
     // As if the process had been killed once the file had lost its name.
     let temporary = place.root.join(".store/temporary");
     for (path, bytes) in [
@@ -170,7 +170,7 @@ fn a_list_that_was_made_before_a_removal_does_not_bring_the_text_back() {
                 lister.maintain(Task::Index, Duration::MAX).unwrap();
             }
         });
-        remover.delete_conversations(&[id], "by request");
+        remover.removal().delete(&[id], "by request");
         lists.join().unwrap();
     });
 

@@ -83,7 +83,7 @@ fn a_list_sees_what_another_handle_wrote() {
     for _ in 0..3 {
         let id = writer.start(Conversation::titled("more")).unwrap().id();
         counts.push(listed(&reader));
-        writer.delete_conversations(&[id], "by request");
+        writer.removal().delete(&[id], "by request");
         counts.push(listed(&reader));
     }
 
@@ -106,9 +106,9 @@ fn answers(place: &Place, id: ConversationId) -> impl PartialEq + std::fmt::Debu
         ids(first.items),
         ids(second.items),
         elsewhere.items.len(),
-        archive.count(&List::default()).unwrap(),
+        archive.reader().count(&List::default()).unwrap(),
         left_out,
-        archive.resolve_conversation(&id.to_string()[..13]).ok(),
+        archive.names().conversation(&id.to_string()[..13]).ok(),
     )
 }
 
@@ -157,7 +157,7 @@ fn an_index_that_lacks_a_row_hides_no_conversation() {
 #[test]
 fn a_conversation_that_could_not_be_read_for_a_while_is_found_by_its_name_again() {
     let (place, index) = filled();
-    let id = place.archive().resolve("two").unwrap().conversation();
+    let id = place.archive().names().resolve("two").unwrap().conversation();
     let file = place.root.join(format!("no-project/{id}.jsonl"));
     let text = fs::read_to_string(&file).unwrap();
     let folder = fs::File::open(place.root.join("no-project")).unwrap();
@@ -167,7 +167,7 @@ fn a_conversation_that_could_not_be_read_for_a_while_is_found_by_its_name_again(
     let without = place.titles();
     let noted = fs::read(&index).unwrap();
     fs::write(&file, &text).unwrap();
-    let found = place.archive().resolve("two").map(|named| named.conversation());
+    let found = place.archive().names().resolve("two").map(|named| named.conversation());
 
     assert_eq!(without, ["three", "one"]);
     // It was found with the index that says that it cannot be read.

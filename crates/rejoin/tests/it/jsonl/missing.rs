@@ -30,7 +30,7 @@ fn a_conversation_whose_file_is_gone_is_missed_by_lists_checks_and_whoever_opens
     fs::remove_file(place.file(id)).unwrap();
 
     let archive = place.archive();
-    let found = archive.resolve_conversation(id.short().as_str()).unwrap();
+    let found = archive.names().conversation(id.short().as_str()).unwrap();
     let opened =
         [archive.conversation(id).map(drop), archive.resume(id).map(drop), archive.path(id, None).map(drop)];
     let opened = opened
@@ -50,7 +50,7 @@ fn a_conversation_whose_file_is_gone_is_missed_by_lists_checks_and_whoever_opens
         [left_out(&place), place.faults()],
         [vec![gone_from_somewhere(id)], vec![gone_from_somewhere(id)]]
     );
-    assert!(!place.archive().verify(id).unwrap().is_sound());
+    assert!(!place.archive().maintenance().verify(id).unwrap().is_sound());
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn a_conversation_that_was_put_back_moved_or_deleted_is_not_missed() {
 
     fs::write(place.file(back), bytes).unwrap();
     place.archive().update(moved, |conversation| conversation.project = Some("/srv".to_owned())).unwrap();
-    place.archive().delete_conversations(&[deleted], "by request");
+    place.archive().removal().delete(&[deleted], "by request");
 
     assert_eq!(missed, [gone_from_somewhere(back)]);
     assert_eq!([left_out(&place), left_out(&place), place.faults()], [const { Vec::<String>::new() }; 3]);
@@ -122,7 +122,7 @@ fn a_conversation_of_which_nothing_is_left_can_be_given_up() {
     fs::write(place.file(unknown), "by hand\n").unwrap();
     let before = place.faults().len();
 
-    let deleted = place.archive().delete_conversations(&[gone, emptied, unknown], "by request");
+    let deleted = place.archive().removal().delete(&[gone, emptied, unknown], "by request");
 
     let given_up: Vec<_> = deleted.gone.iter().map(|(id, bytes)| (*id, *bytes)).collect();
     assert_eq!((before, given_up), (3, vec![(gone, 0), (emptied, 0)]));

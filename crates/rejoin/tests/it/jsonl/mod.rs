@@ -77,7 +77,7 @@ impl Place {
 
     /// The texts of all messages.
     fn all_texts(&self, id: ConversationId) -> Vec<String> {
-        let all = self.reader().all_messages(id, Order::OldestFirst, 0, u64::MAX).unwrap();
+        let all = self.reader().reader().all_messages(id, Order::OldestFirst, 0, u64::MAX).unwrap();
         all.into_iter().map(|stored| stored.message.text()).collect()
     }
 

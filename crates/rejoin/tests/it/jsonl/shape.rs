@@ -84,7 +84,7 @@ fn a_body_stands_in_its_line_byte_for_byte() {
 
     let body = line.split_once(",\"message\":").unwrap().1.strip_suffix('}').unwrap();
     assert_eq!(Message::from_body(body).unwrap().to_body(), body);
-    assert!(place.archive().verify(id).unwrap().is_sound());
+    assert!(place.archive().maintenance().verify(id).unwrap().is_sound());
 }
 
 #[test]

@@ -42,7 +42,7 @@ fn a_turn_whose_write_did_not_end_is_not_there_and_the_next_one_is() {
         place.archive().resume(id).unwrap().append(Message::user("next")).unwrap();
         assert_eq!(place.texts(id), [expected, &["next"]].concat());
         assert_eq!(place.faults(), [""; 0]);
-        assert!(place.archive().verify(id).unwrap().is_sound());
+        assert!(place.archive().maintenance().verify(id).unwrap().is_sound());
     }
 }
 
@@ -52,7 +52,7 @@ fn what_was_cut_off_is_told_before_and_noted_in_the_file_after() {
     let id = place.talk(&[&["one"]]);
     fs::write(place.file(id), fs::read_to_string(place.file(id)).unwrap() + "{\"torn").unwrap();
 
-    let checked = place.archive().check().unwrap();
+    let checked = place.archive().maintenance().check().unwrap();
     place.archive().resume(id).unwrap().append(Message::user("two")).unwrap();
 
     let file = format!("`home_ada_trip/{id}.jsonl`");
@@ -66,7 +66,8 @@ fn what_was_cut_off_is_told_before_and_noted_in_the_file_after() {
         noted[2]
     );
     assert_eq!((place.texts(id), place.faults()), (vec!["one".to_owned(), "two".to_owned()], vec![]));
-    let told = place.archive().check().unwrap().unfinished.into_iter().map(|left| left.what).collect();
+    let told =
+        place.archive().maintenance().check().unwrap().unfinished.into_iter().map(|left| left.what).collect();
     let keeps = format!("line 3 of {file} keeps 6 bytes of a turn that was never acknowledged");
     assert_eq!(place.without_root(told), [keeps]);
 }
@@ -81,7 +82,7 @@ fn an_end_of_zero_bytes_that_was_cut_off_is_not_kept() {
 
     let noted = lines(&place.file(id));
     assert!(noted[2].ends_with(r#""message":{"type":"repaired","bytes":4096}}"#), "{}", noted[2]);
-    assert_eq!(place.archive().check().unwrap().unfinished, []);
+    assert_eq!(place.archive().maintenance().check().unwrap().unfinished, []);
 }
 
 #[test]
@@ -95,7 +96,8 @@ fn a_turn_that_was_acknowledged_and_is_not_whole_is_damage_and_stays_in_the_file
     for (number, (torn, is_whole)) in torn_copies(&whole, kept + 1).into_iter().enumerate().step_by(16) {
         fs::write(place.file(id), &torn).unwrap();
         fs::write(place.log(), &log).unwrap();
-        let is_told = (!place.faults().is_empty(), !place.archive().verify(id).unwrap().is_sound());
+        let is_told =
+            (!place.faults().is_empty(), !place.archive().maintenance().verify(id).unwrap().is_sound());
         place.reader().resume(id).unwrap().append(Message::user("next")).unwrap();
 
         assert_eq!(is_told, (!is_whole, !is_whole), "{number}");
@@ -129,7 +131,7 @@ fn a_change_is_marked_in_the_log_once_it_is_safe() {
     let archive = place.archive();
     archive.update(id, |conversation| conversation.title = Some("Porto".to_owned())).unwrap();
     let head = archive.conversation(id).unwrap().head.unwrap().id;
-    archive.delete_messages(id, &[head], Children::Remove, "by request").unwrap();
+    archive.removal().delete_messages(id, &[head], Children::Remove, "by request").unwrap();
 
     let log = fs::read_to_string(place.log()).unwrap();
 
@@ -161,11 +163,11 @@ fn a_turn_that_is_recognised_is_marked_as_well() {
     let id = place.talk(&[&["Where to eat?"]]);
     let archive = place.archive();
     assert!(archive.record(archive.resume(id).unwrap(), "1@1").save_open(&Message::assistant("In Al"), &[]));
-    let turn = archive.open_turns(id).unwrap().remove(0);
-    place.archive().keep_open_turn(id, &turn).unwrap();
+    let turn = archive.open_turns().list(id).unwrap().remove(0);
+    place.archive().open_turns().keep(id, &turn).unwrap();
     fs::write(place.log(), place.log_before_the_last_acknowledgement()).unwrap();
 
-    let again = place.archive().keep_open_turn(id, &turn).unwrap();
+    let again = place.archive().open_turns().keep(id, &turn).unwrap();
 
     let log = fs::read_to_string(place.log()).unwrap();
     assert_eq!((again.replayed, log.ends_with("\"done\":1}\n")), (true, true), "{log}");
@@ -237,10 +239,10 @@ fn a_torn_file_of_an_open_turn_is_passed_over_and_the_next_save_writes_it_whole(
     let whole = fs::read(&file).unwrap();
 
     fs::write(&file, &whole[..whole.len() - 20]).unwrap();
-    let while_torn = place.archive().open_turns(id).unwrap();
+    let while_torn = place.archive().open_turns().list(id).unwrap();
     let is_saved = recorder.save_open(&Message::assistant("In Alfama"), &[]);
 
     let texts: Vec<String> =
-        place.archive().open_turns(id).unwrap().iter().map(|turn| turn.partial.text()).collect();
+        place.archive().open_turns().list(id).unwrap().iter().map(|turn| turn.partial.text()).collect();
     assert_eq!((while_torn, is_saved, texts), (vec![], true, vec!["In Alfama".to_owned()]));
 }

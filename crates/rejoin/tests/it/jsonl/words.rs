@@ -7,7 +7,8 @@ use std::thread;
 use std::time::{Duration, SystemTime};
 
 use rejoin::store::{Read, SearchOrder, SearchQuery, Store, Task};
-use rejoin::{Conversation, Message, WordQuery};
+use rejoin::text::WordQuery;
+use rejoin::{Conversation, Message};
 
 use crate::jsonl::{Place, files};
 use crate::residue::{SENTINELS, holding};
@@ -118,7 +119,7 @@ fn a_deleted_conversation_leaves_no_word_in_the_index() {
     index(&place);
     assert!(!holding(&place.root.join(".store/words"), &SENTINELS).is_empty());
 
-    place.archive().delete_conversations(&[gone], "by request");
+    place.archive().removal().delete(&[gone], "by request");
 
     assert_eq!(holding(&place.root, &SENTINELS), Vec::<PathBuf>::new());
     assert_eq!(found(&place, "else "), 1);

@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use crate::layers::modules::{Needs, circles, needs};
 
 /// A source file of the library: its path below `src`, and its text without comments and tests.
-struct Source {
-    path: String,
-    code: String,
+pub(crate) struct Source {
+    pub(crate) path: String,
+    pub(crate) code: String,
     /// How many lines it has before its tests.
     length: usize,
 }
@@ -21,7 +21,7 @@ fn files(directory: &Path) -> Vec<PathBuf> {
     entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
 }
 
-fn sources() -> Vec<Source> {
+pub(crate) fn sources() -> Vec<Source> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let is_test = |path: &PathBuf| {
         path.ends_with("tests.rs") || path.iter().any(|part| part == "tests" || part == "vectors")

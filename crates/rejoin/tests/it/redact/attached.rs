@@ -15,9 +15,9 @@ const TOKEN: &str = concat!("ghp", "_16C7e42F292c6912E7710c838347Ae178B4a");
 fn kept(kind: AttachmentKind, bytes: &[u8]) -> Vec<u8> {
     let archive = Archive::with_store(Arc::new(MemoryStore::new())).with_redaction(Redaction::new());
     let talk = archive.start(Conversation::titled("Lisbon")).unwrap();
-    let attached = archive.attach(talk.id(), kind, &mut &bytes[..]).unwrap();
+    let attached = archive.attachments().add(talk.id(), kind, &mut &bytes[..]).unwrap();
     let mut read = Vec::new();
-    let length = archive.read_attachment(talk.id(), attached.digest, &mut read).unwrap();
+    let length = archive.attachments().read(talk.id(), attached.digest, &mut read).unwrap();
     assert_eq!((attached.byte_length, read.len() as u64), (length, length));
     read
 }

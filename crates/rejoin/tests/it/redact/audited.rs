@@ -23,7 +23,7 @@ fn open(place: &dyn Place) -> Archive {
 
 /// What the log says of redaction, with no time.
 fn noted(archive: &Archive) -> Vec<AuditEntry> {
-    let all = archive.audit(&AuditQuery::default()).unwrap();
+    let all = archive.audit().query(&AuditQuery::default()).unwrap();
     let own = all.into_iter().filter(|entry| entry.action == AuditAction::Redacted);
     own.map(|entry| AuditEntry { at: Default::default(), ..entry }).collect()
 }
@@ -48,13 +48,13 @@ fn talk(place: &dyn Place) {
     talk.append(Message::user("In Alfama?")).unwrap();
     let after_a_turn = noted(&open(place));
 
-    let report = archive.purge(&[talk.id()], PurgeReason::UserRequested, &mut |_| ());
+    let report = archive.removal().purge(&[talk.id()], PurgeReason::UserRequested, &mut |_| ());
 
     let expected = [entry("append", 2).to(talk.id()).counting(1, 0)];
     assert_eq!((receipt.redacted[0].count, after_a_turn), (2, expected.to_vec()));
     assert_eq!((report.failures, noted(&open(place))), (vec![], expected.to_vec()));
     let mut bytes = Vec::new();
-    let read = archive.store().get(Space::Audit, None, Named::ALL, &mut |_, own| {
+    let read = place.open().get(Space::Audit, None, Named::ALL, &mut |_, own| {
         bytes.extend_from_slice(own);
         Ok(())
     });
@@ -88,7 +88,7 @@ fn an_import_that_loses_secrets_is_one_entry_and_none_when_it_is_repeated() {
         let source = Source::open(&path).unwrap();
         let limits = ReadLimits::default();
         let mut how = Import { limits, mode, project: &str::to_owned, progress: &mut |_| {} };
-        archive.import(&source, Format::of(&source).unwrap(), &mut how).unwrap().conversations[0].id
+        archive.imports().add(&source, Format::of(&source).unwrap(), &mut how).unwrap().conversations[0].id
     };
 
     let counts = [ImportMode::Try, ImportMode::Store, ImportMode::Store].map(|mode| {

@@ -8,21 +8,23 @@ use aws_lc_rs::hmac;
 use rejoin::store::{Named, Space};
 use rejoin::{Archive, Conversation, Message, Personal, Redaction};
 
+use crate::held::Held;
 use crate::vault_spaces::KEYS;
 
 const PHONE: &str = "+351 912 345 678";
 
 type Kept = Arc<Mutex<Option<[u8; 32]>>>;
 
-fn open(directory: &Path) -> Archive {
+fn open(directory: &Path) -> Held {
     let url = format!("sqlite:{}", directory.join("history.db").display());
-    Archive::open(&url).unwrap().with_redaction(Redaction::new().with_personal([Personal::Phone]))
+    Held::open(&url).with_redaction(Redaction::new().with_personal([Personal::Phone]))
 }
 
 /// The same, with the key in another place.
-fn open_keeping(directory: &Path, kept: &Kept) -> Archive {
+fn open_keeping(directory: &Path, kept: &Kept) -> Held {
     let kept = Arc::clone(kept);
-    open(directory).keeping_redaction_key(move |given| Ok(*kept.lock().unwrap().get_or_insert(given)))
+    let keep = move |given| Ok(*kept.lock().unwrap().get_or_insert(given));
+    open(directory).map(|archive| archive.keeping_redaction_key(keep))
 }
 
 /// The hash in the marker of the number, once it is said.
@@ -35,7 +37,7 @@ fn say_phone(archive: &Archive) -> String {
 }
 
 /// The keys of 32 bytes that a store holds.
-fn keys_in(archive: &Archive) -> Vec<[u8; 32]> {
+fn keys_in(archive: &Held) -> Vec<[u8; 32]> {
     let mut keys = Vec::new();
     for space in [Space::State, KEYS] {
         let take = &mut |_: &[u8], bytes: &[u8]| {
@@ -99,13 +101,13 @@ fn a_key_in_the_store_can_be_moved_out_before_it_is_needed() {
     let plain = open(directory.path());
     say_phone(&plain);
     let own = keys_in(&plain);
-    let before = plain.holds_redaction_key().unwrap();
+    let before = plain.redaction().holds_key().unwrap();
     drop(plain);
 
     let archive = open_keeping(directory.path(), &kept);
-    archive.move_redaction_key().unwrap();
+    archive.redaction().move_key().unwrap();
 
-    assert_eq!((before, archive.holds_redaction_key().unwrap()), (true, false));
+    assert_eq!((before, archive.redaction().holds_key().unwrap()), (true, false));
     assert_eq!(own, [kept.lock().unwrap().unwrap()]);
     assert!(!holds(directory.path(), own[0]));
 }

@@ -59,7 +59,7 @@ fn stored(archive: &Archive, text: &str) -> Vec<String> {
     let said = Message::user(text);
     let output =
         Json::parse(text).ok().map(|json| Message::new(Role::Tool, vec![Block::tool_result("c", json)]));
-    let redacted = |message: Message| archive.redacted(&message).unwrap_or(message);
+    let redacted = |message: Message| archive.redaction().apply(&message).unwrap_or(message);
     let output = output.map(|message| redacted(message).to_body());
     std::iter::once(redacted(said).text()).chain(output).collect()
 }
@@ -133,7 +133,7 @@ fn leave_ordinary(corpus: &str) {
     let changed: Vec<String> = ordinary
         .iter()
         .filter_map(|one| {
-            let now = archive.redacted(&Message::user(one.text.as_str()))?;
+            let now = archive.redaction().apply(&Message::user(one.text.as_str()))?;
             Some(format!("{}: {:?} became {:?}", one.kind, one.text, now.text()))
         })
         .collect();

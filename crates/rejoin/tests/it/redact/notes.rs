@@ -85,12 +85,12 @@ fn a_scrub_hashes_what_was_stored_raw_and_the_audit_log_tells_rules_and_counts()
     let mut talk = archive.start(Conversation::new()).unwrap();
     talk.append(noted(&["ada@example.org"])).unwrap();
 
-    archive.scrub(talk.id(), ScrubMode::Replace).unwrap();
-    archive.scrub(talk.id(), ScrubMode::Replace).unwrap();
+    archive.removal().scrub(talk.id(), ScrubMode::Replace).unwrap();
+    archive.removal().scrub(talk.id(), ScrubMode::Replace).unwrap();
 
     let tokens = notes_of(&archive, talk.id()).remove(0).tokens;
     assert!(tokens.len() == 1 && is_hash(&tokens[0]), "{tokens:?}");
-    let entries = archive.audit(&AuditQuery::default()).unwrap();
+    let entries = archive.audit().query(&AuditQuery::default()).unwrap();
     let told: Vec<_> = entries
         .iter()
         .filter(|entry| entry.action == AuditAction::Redacted)

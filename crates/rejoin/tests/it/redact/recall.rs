@@ -22,7 +22,7 @@ fn stored(archive: &Archive, text: &str) -> [String; 2] {
         Err(_) => Json::of(&text).unwrap(),
     };
     let ran = Message::new(Role::Tool, vec![Block::tool_result("c", output)]);
-    [said, ran].map(|message| archive.redacted(&message).unwrap_or(message).to_body())
+    [said, ran].map(|message| archive.redaction().apply(&message).unwrap_or(message).to_body())
 }
 
 /// True when nothing of a secret is left, however it is written.
@@ -106,7 +106,7 @@ fn what_only_looks_like_a_secret_stays() {
 fn arrived(archive: &Archive, text: &str) -> String {
     let mut recorder = archive.record(archive.start(Conversation::new()).unwrap(), "1@1");
     recorder.save_open(&Message::assistant(text), &[]);
-    let turns = recorder.handle().archive().open_turns(recorder.conversation()).unwrap();
+    let turns = recorder.handle().archive().open_turns().list(recorder.conversation()).unwrap();
     turns.iter().map(|turn| turn.partial.text()).collect()
 }
 

@@ -87,11 +87,11 @@ fn import(archive: &Archive, path: &Path) -> Imported {
     let format = Format::of(&source).unwrap();
     let limits = ReadLimits::default();
     let mut how = Import { limits, mode: ImportMode::Store, project: &str::to_owned, progress: &mut |_| {} };
-    archive.import(&source, format, &mut how).unwrap()
+    archive.imports().add(&source, format, &mut how).unwrap()
 }
 
 fn said(archive: &Archive, id: ConversationId) -> Vec<String> {
-    let all = archive.all_messages(id, Order::OldestFirst, 0, u64::MAX).unwrap();
+    let all = archive.reader().all_messages(id, Order::OldestFirst, 0, u64::MAX).unwrap();
     all.iter().map(|stored| stored.message.text()).collect()
 }
 
@@ -135,14 +135,17 @@ fn live(desk: &Desk, secrets: &[Secret]) {
         let id = handle.id();
         handle.fork(receipt.head, &format!("try {value}")).unwrap();
         archive.rename(id, &format!("About {value}")).unwrap();
-        archive.label(id, receipt.head, Some(&format!("has {value}"))).unwrap();
+        archive.marks().label(id, receipt.head, Some(&format!("has {value}"))).unwrap();
         let synopsis = Synopsis {
             text: format!("They used {value}."),
             keywords: vec![value.clone()],
             ..Synopsis::default()
         };
-        archive.describe(id, None, Some(&Synopsis { updated_at: archive.now(), ..synopsis })).unwrap();
-        archive.remember("prompt.history", Some(&format!("export {}={value}", secret.name))).unwrap();
+        archive
+            .marks()
+            .describe(id, None, Some(&Synopsis { updated_at: archive.now(), ..synopsis }))
+            .unwrap();
+        archive.state().remember("prompt.history", Some(&format!("export {}={value}", secret.name))).unwrap();
         let mut recorder = archive.record(archive.resume(id).unwrap(), "1@1");
         for end in [value.len() / 2, value.len() - 1, value.len()] {
             assert!(recorder.save_open(&Message::assistant(format!("Here it is: {}", &value[..end])), &[]));
@@ -152,7 +155,7 @@ fn live(desk: &Desk, secrets: &[Secret]) {
     let texts: Vec<String> = secrets.iter().map(|secret| format!("use {} please", secret.value)).collect();
     let imported = import(&archive, &desk.session(&texts));
     assert_eq!(imported.added(), texts.len() as u64);
-    while archive.maintain(Task::Index, Duration::from_secs(10)).unwrap() > 0 {}
+    while archive.maintenance().run(Task::Index, Duration::from_secs(10)).unwrap() > 0 {}
 }
 
 fn no_file_holds_a_secret(scheme: &str) {
@@ -207,9 +210,9 @@ fn an_import_is_redacted_with_its_lines_and_can_be_repeated() {
     let (archive, id) = (desk.archive(), first.conversations[0].id);
     assert_eq!((first.added(), again.added(), again.redacted), (5, 0, vec![]));
     assert_eq!(first.redacted.iter().map(|one| one.count).sum::<u64>(), 5);
-    let stored = archive.all_messages(id, Order::OldestFirst, 0, u64::MAX).unwrap();
+    let stored = archive.reader().all_messages(id, Order::OldestFirst, 0, u64::MAX).unwrap();
     for message in &stored {
-        let line = archive.source_of(id, message.id).unwrap().unwrap();
+        let line = archive.imports().source_of(id, message.id).unwrap().unwrap();
         assert!(line.contains(&message.message.text()) && line.contains("[redacted:"), "{line}");
     }
 }

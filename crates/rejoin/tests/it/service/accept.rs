@@ -147,8 +147,12 @@ fn ac_003_after_fifteen_days_with_fourteen_records_are_gone_and_not_listed() {
 /// Attaches a file to a record, with a frame that names it, and returns the name.
 fn attach(service: &ConversationStorageService, number: u8, bytes: &[u8]) -> AttachmentRef {
     let id = id_of(number).parse().unwrap();
-    let attached =
-        service.archive().unwrap().attach(id, AttachmentKind::Transcript, &mut &bytes[..]).unwrap();
+    let attached = service
+        .archive()
+        .unwrap()
+        .attachments()
+        .add(id, AttachmentKind::Transcript, &mut &bytes[..])
+        .unwrap();
     let named = AttachmentRef::from(attached);
     let said = MessageFrame { attachments: vec![named.clone()], ..frame(2, "Here it is.") };
     service.update_record(&id_of(number), &saying(vec![said])).unwrap();
@@ -170,7 +174,10 @@ fn an_attachment_is_named_in_its_frame_and_kept_by_the_archive() {
         );
         let (id, archive) = (id_of(1).parse().unwrap(), service.archive().unwrap());
         let mut bytes = Vec::new();
-        archive.read_attachment(id, archive.attachments(id).unwrap()[0].digest, &mut bytes).unwrap();
+        archive
+            .attachments()
+            .read(id, archive.attachments().list(id).unwrap()[0].digest, &mut bytes)
+            .unwrap();
         assert_eq!(bytes, b"a recording");
     });
 }
@@ -198,8 +205,8 @@ fn ac_004_a_purge_on_privacy_grounds_removes_everything_and_tells_its_reason() {
     assert_eq!(service.get_record(&id_of(1)).unwrap(), None);
     let left = inner.open().list(&ListQuery { limit: 9, ..ListQuery::default() }).unwrap().items;
     assert_eq!(left, []);
-    assert_eq!(service.archive().unwrap().attachments(id_of(1).parse().unwrap()).unwrap(), []);
-    let audited = service.archive().unwrap().audit(&AuditQuery::default()).unwrap();
+    assert_eq!(service.archive().unwrap().attachments().list(id_of(1).parse().unwrap()).unwrap(), []);
+    let audited = service.archive().unwrap().audit().query(&AuditQuery::default()).unwrap();
     let audited: Vec<(AuditAction, String)> =
         audited.into_iter().map(|entry| (entry.action, entry.reason)).collect();
     let why = || "privacy-policy-change".to_owned();
@@ -238,7 +245,7 @@ fn ac_005_a_record_that_was_tampered_with_is_quarantined_and_told_and_can_be_pur
 
     let error = service.get_record(&id_of(2)).unwrap_err();
 
-    let copies = service.archive().unwrap().quarantined().unwrap();
+    let copies = service.archive().unwrap().vault().quarantined().unwrap();
     assert_eq!(error.kind(), ErrorKind::Corrupt, "{error:?}");
     assert_eq!((copies.len(), copies[0].conversation.map(|id| id.to_string())), (1, Some(id_of(2))));
     let told: Vec<_> = events
@@ -268,7 +275,7 @@ fn ac_005_a_sweep_purges_what_was_in_quarantine_for_a_week() {
     let left = [6, 8].map(|days| {
         let service = ahead(days);
         let report = service.sweep().unwrap().unwrap();
-        (report.purged_count, service.archive().unwrap().quarantined().unwrap().len())
+        (report.purged_count, service.archive().unwrap().vault().quarantined().unwrap().len())
     });
 
     assert_eq!(left, [(0, 1), (0, 0)]);

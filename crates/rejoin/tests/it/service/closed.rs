@@ -130,7 +130,7 @@ fn a_class_of_an_older_store_is_given_as_confidential_and_is_not_lost() {
         header["privacy"] = json!({"classification": "Public", "exportable": true});
         let header = header.to_string();
         let change = Change::Header { facets: &Default::default(), header: &header };
-        archive.store().amend(id, None, &change, Time::from_micros(1)).unwrap();
+        place.open().amend(id, None, &change, Time::from_micros(1)).unwrap();
 
         let record = service.get_record(&id_of(1)).unwrap().unwrap();
         service.commit_conversation(&record.clone().into()).unwrap();

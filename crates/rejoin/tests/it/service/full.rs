@@ -70,5 +70,5 @@ fn what_a_full_disk_refused_is_stored_when_a_purge_finds_room() {
 
     assert_eq!((refused.kind(), told), (ErrorKind::Unavailable, vec![Strain::Exhausted]), "{refused:?}");
     assert_eq!((service.waiting_writes(), said(&service, 2)[0].len()), (0, 550_000));
-    assert!(service.archive().unwrap().verify(id_of(2).parse().unwrap()).unwrap().is_sound());
+    assert!(service.archive().unwrap().maintenance().verify(id_of(2).parse().unwrap()).unwrap().is_sound());
 }

@@ -83,17 +83,17 @@ fn a_file_that_belongs_to_the_whole_record_stays() {
     let service = ConversationStorageService::new(archive.clone());
     let record = service.create_record(&input(1, "with a file")).unwrap();
     let id = id_of(1).parse().unwrap();
-    let attached = archive.attach(id, AttachmentKind::Document, &mut &b"the plan"[..]).unwrap();
+    let attached = archive.attachments().add(id, AttachmentKind::Document, &mut &b"the plan"[..]).unwrap();
     let named = AttachmentRef::from(attached);
     let whole = ConversationRecordInput { attachments: vec![named.clone()], ..record.into() };
     service.commit_conversation(&whole).unwrap();
     lab.turn_clock(7_200);
 
     let said = archive.resume(id).unwrap().append(rejoin::Message::user("Never mind.")).unwrap().head;
-    archive.delete_messages(id, &[said], Children::Refuse, "test").unwrap();
+    archive.removal().delete_messages(id, &[said], Children::Refuse, "test").unwrap();
 
     let mut bytes = Vec::new();
-    archive.read_attachment(id, attached.digest, &mut bytes).unwrap();
+    archive.attachments().read(id, attached.digest, &mut bytes).unwrap();
     let read = service.get_record(&id_of(1)).unwrap().unwrap().attachments;
     assert_eq!((bytes.as_slice(), read), (&b"the plan"[..], vec![named]));
 }

@@ -20,7 +20,7 @@ fn version(service: &ConversationStorageService) -> u64 {
 fn delete_newest(service: &ConversationStorageService) {
     let (archive, id) = (service.archive().unwrap(), id_of(1).parse().unwrap());
     let newest = archive.conversation(id).unwrap().head.unwrap().id;
-    archive.delete_messages(id, &[newest], Children::Refuse, "test").unwrap();
+    archive.removal().delete_messages(id, &[newest], Children::Refuse, "test").unwrap();
 }
 
 #[test]

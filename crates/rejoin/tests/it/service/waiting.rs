@@ -124,7 +124,11 @@ fn a_change_of_a_record_that_is_gone_is_dropped() {
     store.set(Mood::Full);
     service.update_record(&id_of(1), &saying(vec![frame(2, "private")])).unwrap_err();
     store.set(Mood::Well);
-    service.archive().unwrap().purge(&[id_of(1).parse().unwrap()], PurgeReason::UserRequested, &mut |_| ());
+    service.archive().unwrap().removal().purge(
+        &[id_of(1).parse().unwrap()],
+        PurgeReason::UserRequested,
+        &mut |_| (),
+    );
 
     let left = service.retry().unwrap();
 

@@ -132,13 +132,13 @@ fn filled() -> (Arc<Failing>, (Arc<Failing>, Archive)) {
             .iter()
             .map(|text| *talk.append(Message::user(*text)).unwrap().messages.first().unwrap())
             .collect();
-        archive.label(talk.id(), receipts[0], Some("the question")).unwrap();
+        archive.marks().label(talk.id(), receipts[0], Some("the question")).unwrap();
         archive.fork(talk.id(), receipts[1], "another way").unwrap();
-        archive.maintain(Task::Index, Duration::MAX).unwrap();
+        archive.maintenance().run(Task::Index, Duration::MAX).unwrap();
         let last = talk.append(Message::user("after the index")).unwrap().head;
-        archive.delete_messages(talk.id(), &[last], Children::Refuse, "user-requested").unwrap();
+        archive.removal().delete_messages(talk.id(), &[last], Children::Refuse, "user-requested").unwrap();
     }
-    archive.remember("noted", Some("something")).unwrap();
+    archive.state().remember("noted", Some("something")).unwrap();
     let fresh = Archive::with_vault(Arc::new(sealed(store.inside())));
     (store.clone(), (store, fresh))
 }
@@ -154,7 +154,7 @@ fn all_of(archive: &Archive) -> (String, Vec<String>, usize, Option<String>) {
         format!("{listed:?}"),
         listed.iter().flat_map(|stored| said(stored.id)).collect(),
         archive.search(&search).unwrap().items.len(),
-        archive.recall("noted").unwrap(),
+        archive.state().recall("noted").unwrap(),
     )
 }
 
@@ -169,11 +169,11 @@ fn a_store_that_fails_is_not_taken_for_a_damaged_one() {
             drop(archive.list(&List::default()).map(|page| archive.path(page.items[0].id, None).map(drop)));
         },
         |archive| drop(archive.search(&Search { text: "eat".to_owned(), ..Search::default() })),
-        |archive| drop(archive.resolve("lisbon")),
-        |archive| drop(archive.store().changes(0, Duration::ZERO)),
-        |archive| drop(archive.maintain(Task::Index, Duration::MAX)),
-        |archive| drop(archive.maintain(Task::Check, Duration::MAX)),
-        |archive| drop(archive.recall("noted")),
+        |archive| drop(archive.names().resolve("lisbon")),
+        |archive| drop(archive.events_after(0).next(Duration::ZERO)),
+        |archive| drop(archive.maintenance().run(Task::Index, Duration::MAX)),
+        |archive| drop(archive.maintenance().run(Task::Check, Duration::MAX)),
+        |archive| drop(archive.state().recall("noted")),
     ];
     let mut calls = 0;
 
@@ -187,7 +187,7 @@ fn a_store_that_fails_is_not_taken_for_a_damaged_one() {
                     let (_, said, found, noted) = all_of(archive);
                     assert_eq!((said, found, noted), expected, "call {call}");
                 }
-                assert_eq!(fresh.quarantined().unwrap(), [], "call {call}");
+                assert_eq!(fresh.vault().quarantined().unwrap(), [], "call {call}");
             },
         );
     }

@@ -24,12 +24,12 @@ const DAYS: u32 = 7;
 fn sweep(stage: &Stage) -> usize {
     let archive = stage.archive();
     let _ = archive.path(conversation(1), None);
-    let _ = archive.survey();
-    stage.archive_ahead(8).purge_quarantined(DAYS).unwrap().len()
+    let _ = archive.maintenance().survey();
+    stage.archive_ahead(8).vault().purge_quarantined(DAYS).unwrap().len()
 }
 
 fn all(archive: &Archive) -> Vec<StoredMessage> {
-    archive.all_messages(conversation(1), Order::OldestFirst, 0, 99).unwrap()
+    archive.reader().all_messages(conversation(1), Order::OldestFirst, 0, 99).unwrap()
 }
 
 fn shape(messages: &[StoredMessage]) -> Vec<(String, Option<MessageId>, String)> {
@@ -52,8 +52,8 @@ fn a_lost_message_that_others_follow_leaves_a_stone() {
     assert_eq!(shape(&archive.path(conversation(1), None).unwrap()), expected);
     let stone = &all(&archive)[1].message;
     assert_eq!(stone.extra.field("lost").unwrap().as_str(), "\"corruption-detected\"");
-    assert!(archive.verify(conversation(1)).unwrap().is_sound());
-    assert_eq!(archive.quarantined().unwrap(), []);
+    assert!(archive.maintenance().verify(conversation(1)).unwrap().is_sound());
+    assert_eq!(archive.vault().quarantined().unwrap(), []);
 }
 
 #[test]
@@ -66,7 +66,7 @@ fn a_lost_beginning_leaves_a_stone_and_a_talk_goes_on() {
     archive.resume(conversation(1)).unwrap().append(Message::user("four")).unwrap();
 
     assert_eq!(texts(&archive.path(conversation(1), None).unwrap()), [STONE, "two", "three", "four"]);
-    assert!(archive.verify(conversation(1)).unwrap().is_sound());
+    assert!(archive.maintenance().verify(conversation(1)).unwrap().is_sound());
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn who_has_the_conversation_open_goes_on_after_a_stone_was_laid() {
 #[test]
 fn several_in_a_row_leave_stones_where_the_index_knows_their_names() {
     let stage = Stage::new();
-    stage.archive().maintain(Task::Index, Duration::MAX).unwrap();
+    stage.archive().maintenance().run(Task::Index, Duration::MAX).unwrap();
     stage.damage(0);
     stage.damage(1);
 
@@ -94,7 +94,7 @@ fn several_in_a_row_leave_stones_where_the_index_knows_their_names() {
 
     assert_eq!(gone, 2);
     assert_eq!(texts(&all(&stage.archive())), [STONE, STONE, "three"]);
-    assert!(stage.archive().verify(conversation(1)).unwrap().is_sound());
+    assert!(stage.archive().maintenance().verify(conversation(1)).unwrap().is_sound());
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn a_lost_message_whose_name_nobody_knows_stays_with_its_copy() {
 
     let gone = sweep(&stage);
 
-    let copies = stage.archive().quarantined().unwrap().len();
+    let copies = stage.archive().vault().quarantined().unwrap().len();
     assert_eq!((gone, copies, kept(stage.inner.as_ref(), stage.name).len()), (0, 2, 3));
     let archive = stage.archive().passing_over_damage();
     assert_eq!(texts(&archive.path(conversation(1), None).unwrap()), ["three"]);
@@ -130,12 +130,12 @@ fn a_message_that_was_damaged_twice_goes_whichever_copy_comes_first() {
             stage.alter(2, |body| flipped(body, body.len() - at));
             let _ = stage.archive().path(conversation(1), None);
         }
-        assert_eq!(stage.archive().quarantined().unwrap().len(), 2);
+        assert_eq!(stage.archive().vault().quarantined().unwrap().len(), 2);
 
         sweep(&stage);
 
         assert_eq!(texts(&all(&stage.archive())), ["one", "two"]);
-        assert_eq!(stage.archive().quarantined().unwrap(), []);
+        assert_eq!(stage.archive().vault().quarantined().unwrap(), []);
     }
 }
 
@@ -168,8 +168,12 @@ fn what_is_said_elsewhere_while_a_stone_is_laid_is_what_a_list_shows() {
     let before = Time::now();
     let busy = Arc::new(Meanwhile { inner: stage.inner.clone(), has_said: AtomicBool::new(false) });
 
-    let gone =
-        stage.ahead_on(Arc::new(Keeper::over(Interposed(busy))), 8).purge_quarantined(DAYS).unwrap().len();
+    let gone = stage
+        .ahead_on(Arc::new(Keeper::over(Interposed(busy))), 8)
+        .vault()
+        .purge_quarantined(DAYS)
+        .unwrap()
+        .len();
 
     let stored = stage.archive().conversation(conversation(1)).unwrap();
     assert_eq!((gone, stored.messages, stored.last.as_str()), (1, 4, "the newest"));
@@ -179,12 +183,12 @@ fn what_is_said_elsewhere_while_a_stone_is_laid_is_what_a_list_shows() {
 #[test]
 fn a_stone_is_found_by_nobody_who_looks_for_what_was_lost() {
     let stage = Stage::new();
-    stage.archive().maintain(Task::Index, Duration::MAX).unwrap();
+    stage.archive().maintenance().run(Task::Index, Duration::MAX).unwrap();
     stage.damage(1);
     sweep(&stage);
 
     let archive = stage.archive();
-    archive.maintain(Task::Index, Duration::MAX).unwrap();
+    archive.maintenance().run(Task::Index, Duration::MAX).unwrap();
     let found = archive.search(&Search { text: "two".to_owned(), ..Search::default() }).unwrap();
 
     assert_eq!((found.items.len(), found.left_out), (0, vec![]));
@@ -195,10 +199,10 @@ fn whoever_follows_is_told_that_what_was_damaged_is_purged() {
     let stage = Stage::new();
     stage.damage(2);
     let _ = stage.archive().path(conversation(1), None);
-    let bytes = stage.archive().quarantined().unwrap()[0].bytes;
+    let bytes = stage.archive().vault().quarantined().unwrap()[0].bytes;
     let mut events = stage.archive().subscribe().unwrap();
 
-    stage.archive_ahead(8).purge_quarantined(DAYS).unwrap();
+    stage.archive_ahead(8).vault().purge_quarantined(DAYS).unwrap();
 
     let reason = || "corruption-detected".to_owned();
     let completed = EventKind::PurgeCompleted {
@@ -229,10 +233,10 @@ fn a_lost_header_is_written_again_and_every_message_is_there() {
     expected.privacy.exportable = false;
     assert_eq!((gone, stored.conversation, stored.created_at), (1, expected, NOW));
     assert_eq!(texts(&archive.path(conversation(1), None).unwrap()), ["one", "two", "three"]);
-    assert!(archive.verify(conversation(1)).unwrap().is_sound());
+    assert!(archive.maintenance().verify(conversation(1)).unwrap().is_sound());
     let listed = archive.list(&List::default()).unwrap().items;
     assert_eq!(listed.iter().map(|stored| stored.id).collect::<Vec<_>>(), [conversation(1)]);
-    assert_eq!(archive.quarantined().unwrap(), []);
+    assert_eq!(archive.vault().quarantined().unwrap(), []);
 }
 
 #[test]
@@ -242,11 +246,11 @@ fn a_lost_header_of_a_conversation_that_nobody_can_name_stays_with_its_copy() {
     let put = Put { space: KEYS, owner: Some(stage.name), name: b"name", bytes: None };
     stage.inner.put(&[put], Safety::Synced).unwrap();
     // Nobody asks for it by its id, which would tell.
-    let _ = stage.archive().survey();
+    let _ = stage.archive().maintenance().survey();
 
-    let gone = stage.archive_ahead(8).purge_quarantined(DAYS).unwrap().len();
+    let gone = stage.archive_ahead(8).vault().purge_quarantined(DAYS).unwrap().len();
 
-    assert_eq!((gone, stage.archive().quarantined().unwrap().len()), (0, 1));
+    assert_eq!((gone, stage.archive().vault().quarantined().unwrap().len()), (0, 1));
     assert_eq!(kept(stage.inner.as_ref(), stage.name).len(), 3);
 }
 
@@ -260,7 +264,7 @@ fn a_conversation_of_which_nothing_opens_goes() {
 
     assert_eq!(gone, 4);
     assert_eq!(stage.archive().list(&List::default()).unwrap().items, []);
-    assert_eq!(stage.archive().quarantined().unwrap(), []);
+    assert_eq!(stage.archive().vault().quarantined().unwrap(), []);
 }
 
 #[test]
@@ -321,7 +325,7 @@ proptest! {
     ) {
         let stage = grow(&parents);
         if is_indexed {
-            stage.archive().maintain(Task::Index, Duration::MAX).unwrap();
+            stage.archive().maintenance().run(Task::Index, Duration::MAX).unwrap();
         }
         let count = parents.len() + 3;
         let before = shape(&all(&stage.archive()));
@@ -332,12 +336,12 @@ proptest! {
         let open: Vec<_> = shape(&all(&reader));
         prop_assert_eq!(open.len(), count - damaged.iter().filter(|place| **place < count).count());
 
-        let _ = stage.archive().all_messages(conversation(1), Order::OldestFirst, 0, 99);
-        stage.archive_ahead(8).purge_quarantined(DAYS).unwrap();
+        let _ = stage.archive().reader().all_messages(conversation(1), Order::OldestFirst, 0, 99);
+        stage.archive_ahead(8).vault().purge_quarantined(DAYS).unwrap();
 
         let reader = stage.archive().passing_over_damage();
         let after = all(&reader);
-        let staying = reader.quarantined().unwrap().len();
+        let staying = reader.vault().quarantined().unwrap().len();
         let readable: Vec<_> = shape(&after).into_iter().filter(|(_, _, text)| text != STONE).collect();
         prop_assert_eq!(readable, open);
         // What became a stone stands where the message stood.
@@ -345,7 +349,7 @@ proptest! {
             prop_assert!(before.iter().any(|(known, above, _)| *known == id && *above == parent));
         }
         if staying == 0 {
-            prop_assert!(stage.archive().verify(conversation(1)).unwrap().is_sound());
+            prop_assert!(stage.archive().maintenance().verify(conversation(1)).unwrap().is_sound());
         }
         if is_indexed {
             prop_assert_eq!(staying, 0);
@@ -363,7 +367,7 @@ fn a_plain_store_never_lets_go_of_what_is_damaged() {
     store.amend(handle.id(), None, &change, NOW).unwrap();
     let _ = archive.conversation(handle.id());
 
-    let gone = archive.purge_quarantined(0).unwrap();
+    let gone = archive.vault().purge_quarantined(0).unwrap();
 
     let row =
         store.list(&rejoin::store::ListQuery { limit: 1, ..Default::default() }).unwrap().items.remove(0);

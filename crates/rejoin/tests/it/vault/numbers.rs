@@ -106,10 +106,11 @@ fn fill(vault: &dyn Store) {
 fn faults(inner: Result<Arc<dyn Inner>>) -> Vec<String> {
     let looked = inner.and_then(|inner| {
         let archive = Archive::with_store(Arc::new(VaultStore::open(inner, Arc::new(Fixed))?));
-        let survey = archive.survey()?;
-        let mut found: Vec<String> = archive.check()?.faults.into_iter().map(|fault| fault.what).collect();
+        let survey = archive.maintenance().survey()?;
+        let mut found: Vec<String> =
+            archive.maintenance().check()?.faults.into_iter().map(|fault| fault.what).collect();
         for id in survey.conversations {
-            found.extend(archive.verify(id)?.faults);
+            found.extend(archive.maintenance().verify(id)?.faults);
         }
         Ok(found.into_iter().chain(survey.faults).collect())
     });

@@ -25,7 +25,7 @@ fn said(found: &Searched) -> Vec<String> {
 }
 
 fn fill_index(archive: &Archive) {
-    archive.maintain(Task::Index, Duration::MAX).unwrap();
+    archive.maintenance().run(Task::Index, Duration::MAX).unwrap();
 }
 
 #[test]
@@ -38,7 +38,7 @@ fn every_record_that_was_passed_over_is_named() {
     let path = archive.path(conversation(1), None).unwrap();
 
     assert_eq!(texts(&path), ["three"]);
-    assert_eq!(archive.passed_over(), [missing(&stage, 0), missing(&stage, 1)]);
+    assert_eq!(archive.reader().passed_over(), [missing(&stage, 0), missing(&stage, 1)]);
 }
 
 #[test]

@@ -28,9 +28,9 @@ fn what_begins_in_a_vault_is_not_exported_until_somebody_allows_it() {
     let exported = archives.map(|archive| {
         let mut talk = archive.start(Conversation::titled("Lisbon")).unwrap();
         talk.append(Message::user("Where to eat?")).unwrap();
-        let before = archive.tree(talk.id(), Extent::Tree).map(|tree| tree.conversations.len());
+        let before = archive.exports().tree(talk.id(), Extent::Tree).map(|tree| tree.conversations.len());
         archive.update(talk.id(), |header| header.privacy.exportable = true).unwrap();
-        let after = archive.tree(talk.id(), Extent::Tree).unwrap().conversations.len();
+        let after = archive.exports().tree(talk.id(), Extent::Tree).unwrap().conversations.len();
         (before.map_err(|error| error.kind()), after)
     });
 
@@ -45,7 +45,7 @@ fn what_is_imported_into_a_vault_is_not_exported_either() {
     let mut talk = plain.start(Conversation::titled("Lisbon")).unwrap();
     talk.append(Message::user("Where to eat?")).unwrap();
     let format = Format::named("json").unwrap();
-    let tree = plain.tree_for(format, talk.id(), Extent::Tree).unwrap();
+    let tree = plain.exports().tree_for(format, talk.id(), Extent::Tree).unwrap();
     std::fs::write(&file, &format.write(&tree).unwrap()[0].bytes).unwrap();
     let archive = Archive::with_vault(vault());
 
@@ -55,7 +55,7 @@ fn what_is_imported_into_a_vault_is_not_exported_either() {
         project: &|path| path.to_owned(),
         progress: &mut |_| {},
     };
-    archive.import(&Source::open(&file).unwrap(), format, &mut how).unwrap();
+    archive.imports().add(&Source::open(&file).unwrap(), format, &mut how).unwrap();
 
     let listed = archive.list(&List::default()).unwrap().items;
     assert_eq!(
@@ -107,18 +107,21 @@ fn a_secret_in_a_path_is_not_stored_and_its_project_is_found_all_the_same() {
         imported_at: Time::default(),
     };
     let header = Conversation { origin: Some(origin), ..Conversation::titled("Lisbon") }.in_project(&path);
-    archive.remember_project(&Project { key: path.clone(), path: path.clone(), first_commit: None }).unwrap();
+    archive
+        .projects()
+        .remember(&Project { key: path.clone(), path: path.clone(), first_commit: None })
+        .unwrap();
 
     let mut talk = archive.start(header).unwrap();
     talk.append(Message::user("hello")).unwrap();
-    archive.remember(&format!("active:{path}"), Some(&talk.id().to_string())).unwrap();
+    archive.state().remember(&format!("active:{path}"), Some(&talk.id().to_string())).unwrap();
 
     let listed = archive.list(&List { project: Some(path.clone()), ..List::default() }).unwrap().items;
     let search = Search { text: "hello".to_owned(), project: Some(path.clone()), ..Search::default() };
     assert_eq!(listed.iter().map(|stored| stored.id).collect::<Vec<_>>(), [talk.id()]);
     assert_eq!(archive.search(&search).unwrap().items.len(), 1);
-    assert_eq!(archive.recall(&format!("active:{path}")).unwrap(), Some(talk.id().to_string()));
-    assert!(archive.project(&path).unwrap().is_some());
+    assert_eq!(archive.state().recall(&format!("active:{path}")).unwrap(), Some(talk.id().to_string()));
+    assert!(archive.projects().get(&path).unwrap().is_some());
     let seen = rejoin::testing::visible(store.as_ref()).unwrap();
     let blobs = seen.blobs.iter().flat_map(|blob| [&blob.name, &blob.bytes]);
     let blobs: String = blobs.map(|bytes| String::from_utf8_lossy(bytes).into_owned()).collect();

@@ -149,21 +149,22 @@ fn a_lost_message_goes_when_its_days_are_over_and_the_rest_can_be_read() {
     stage.damage(2);
     stage.archive().path(conversation(1), None).unwrap_err();
 
-    let [early, late] = [6, 8].map(|days| stage.archive_ahead(days).purge_quarantined(7).unwrap());
+    let [early, late] = [6, 8].map(|days| stage.archive_ahead(days).vault().purge_quarantined(7).unwrap());
 
     let archive = stage.archive();
     assert_eq!((early.len(), late.len()), (0, 1));
     assert_eq!((late[0].what.as_str(), late[0].conversation), ("message", Some(conversation(1))));
-    assert_eq!(archive.quarantined().unwrap(), []);
+    assert_eq!(archive.vault().quarantined().unwrap(), []);
     let texts: Vec<String> = archive
+        .reader()
         .all_messages(conversation(1), rejoin::store::Order::OldestFirst, 0, 9)
         .unwrap()
         .iter()
         .map(|stored| stored.message.text())
         .collect();
     assert_eq!(texts, ["one", "two"]);
-    assert!(archive.verify(conversation(1)).unwrap().is_sound());
-    let audit = archive.audit(&AuditQuery::default()).unwrap();
+    assert!(archive.maintenance().verify(conversation(1)).unwrap().is_sound());
+    let audit = archive.audit().query(&AuditQuery::default()).unwrap();
     let noted: Vec<_> =
         audit.iter().map(|entry| (&entry.action, entry.reason.as_str(), entry.messages)).collect();
     let reason = "corruption-detected";
@@ -182,34 +183,34 @@ fn a_message_that_was_put_right_stays() {
     let tip = Tip { first: &row[0].first, last: &row[0].last };
     stage.inner.amend(stage.name, None, &Change::Rewrite { messages: &messages_before, tip }, NOW).unwrap();
 
-    stage.archive_ahead(8).purge_quarantined(7).unwrap();
+    stage.archive_ahead(8).vault().purge_quarantined(7).unwrap();
 
     assert_eq!(kept(stage.inner.as_ref(), stage.name), before);
-    assert_eq!(stage.archive().quarantined().unwrap(), []);
+    assert_eq!(stage.archive().vault().quarantined().unwrap(), []);
     assert_eq!(messages(&sealed(stage.inner.clone()), conversation(1)).unwrap().len(), 3);
 }
 
 #[test]
 fn a_lost_blob_goes_with_its_copy() {
     let stage = Stage::new();
-    stage.archive().remember("notice", Some("seen")).unwrap();
+    stage.archive().state().remember("notice", Some("seen")).unwrap();
     let (name, mut bytes) = stage.blob(Space::State);
     *bytes.last_mut().unwrap() ^= 1;
     let put = Put { space: Space::State, owner: None, name: &name, bytes: Some(&bytes) };
     stage.inner.put(&[put], Safety::Synced).unwrap();
-    let refused = stage.archive().recall("notice").unwrap_err().kind();
+    let refused = stage.archive().state().recall("notice").unwrap_err().kind();
 
-    stage.archive_ahead(8).purge_quarantined(7).unwrap();
+    stage.archive_ahead(8).vault().purge_quarantined(7).unwrap();
 
     assert_eq!(refused, ErrorKind::Corrupt);
-    assert_eq!(stage.archive().recall("notice").unwrap(), None);
+    assert_eq!(stage.archive().state().recall("notice").unwrap(), None);
 }
 
 #[test]
 fn a_lost_label_goes_and_its_message_can_be_read() {
     let stage = Stage::new();
     let archive = stage.archive();
-    archive.label(conversation(1), "c".parse().unwrap(), Some("dinner")).unwrap();
+    archive.marks().label(conversation(1), "c".parse().unwrap(), Some("dinner")).unwrap();
     let record = kept(stage.inner.as_ref(), stage.name).swap_remove(2);
     let label = record.label.unwrap();
     let label = flipped(&label, label.len() / 2);
@@ -217,7 +218,7 @@ fn a_lost_label_goes_and_its_message_can_be_read() {
     stage.inner.amend(stage.name, None, &Change::Note(record.id, note), NOW).unwrap();
     let refused = stage.archive().path(conversation(1), None).unwrap_err().kind();
 
-    stage.archive_ahead(8).purge_quarantined(7).unwrap();
+    stage.archive_ahead(8).vault().purge_quarantined(7).unwrap();
 
     assert_eq!(refused, ErrorKind::Corrupt);
     let texts: Vec<_> = stage.archive().path(conversation(1), None).unwrap();
@@ -241,11 +242,17 @@ fn a_torn_open_turn_is_passed_over_and_the_next_save_writes_it_whole() {
     let put = Put { space: Space::OpenTurn, owner, name: &name, bytes: Some(&half) };
     stage.inner.put(&[put], Safety::Synced).unwrap();
 
-    let while_torn = stage.archive().open_turns(conversation(1)).unwrap();
+    let while_torn = stage.archive().open_turns().list(conversation(1)).unwrap();
     let is_saved = recorder.save_open(&Message::assistant("In Alfama"), &[]);
 
-    let whole: Vec<String> =
-        stage.archive().open_turns(conversation(1)).unwrap().iter().map(|turn| turn.partial.text()).collect();
+    let whole: Vec<String> = stage
+        .archive()
+        .open_turns()
+        .list(conversation(1))
+        .unwrap()
+        .iter()
+        .map(|turn| turn.partial.text())
+        .collect();
     assert_eq!((while_torn, is_saved, whole), (vec![], true, vec!["In Alfama".to_owned()]));
 }
 
@@ -263,7 +270,7 @@ fn what_was_cut_is_no_envelope_or_names_a_key_that_never_was_goes_too() {
         let stage = Stage::new();
         stage.alter(2, damage);
         stage.archive().path(conversation(1), None).unwrap_err();
-        let gone = stage.archive_ahead(8).purge_quarantined(7).unwrap().len();
+        let gone = stage.archive_ahead(8).vault().purge_quarantined(7).unwrap().len();
         (gone, texts(&stage.archive().path(conversation(1), None).unwrap()))
     });
 
@@ -278,7 +285,7 @@ fn a_record_whose_key_is_missing_stays() {
     stage.inner.put(&[put], Safety::Synced).unwrap();
     stage.archive().path(conversation(1), None).unwrap_err();
 
-    let went = stage.archive_ahead(8).purge_quarantined(7).unwrap();
+    let went = stage.archive_ahead(8).vault().purge_quarantined(7).unwrap();
 
     assert_eq!(went, []);
     assert_eq!(kept(stage.inner.as_ref(), stage.name).len(), 3);
@@ -290,12 +297,13 @@ fn what_is_in_quarantine_goes_with_its_conversation() {
     stage.damage(0);
     let archive = stage.archive();
     archive.path(conversation(1), None).unwrap_err();
-    let before = archive.quarantined().unwrap().len();
+    let before = archive.vault().quarantined().unwrap().len();
 
-    let report = archive.purge(&[conversation(1)], rejoin::PurgeReason::CorruptionDetected, &mut |_| {});
+    let report =
+        archive.removal().purge(&[conversation(1)], rejoin::PurgeReason::CorruptionDetected, &mut |_| {});
 
     assert_eq!((before, report.purged), (1, vec![conversation(1)]));
-    assert_eq!(archive.quarantined().unwrap(), []);
+    assert_eq!(archive.vault().quarantined().unwrap(), []);
 }
 
 #[test]
@@ -308,7 +316,7 @@ fn a_record_that_is_read_often_counts_once() {
     stage.damage(1);
     archive.path(conversation(1), None).unwrap_err();
 
-    assert_eq!(archive.quarantined().unwrap().len(), 2);
+    assert_eq!(archive.vault().quarantined().unwrap().len(), 2);
 }
 
 #[test]
@@ -324,8 +332,8 @@ fn what_opens_can_be_read_and_what_is_missing_is_named() {
     let missing =
         format!("the message `{message}` of conversation `{id}`, number 2, does not open: {CHANGED}");
     assert_eq!(texts(&path), ["one", "three"]);
-    assert_eq!(archive.passed_over(), [missing]);
-    assert_eq!(archive.passed_over(), [""; 0]);
+    assert_eq!(archive.reader().passed_over(), [missing]);
+    assert_eq!(archive.reader().passed_over(), [""; 0]);
     assert_eq!(stage.archive().path(id, None).unwrap_err().kind(), ErrorKind::Corrupt);
 }
 
@@ -348,6 +356,6 @@ fn one_bad_open_turn_does_not_hide_the_others() {
     };
     stage.inner.put(&[put], Safety::Synced).unwrap();
 
-    let turns = stage.archive().open_turns(conversation(1)).unwrap();
+    let turns = stage.archive().open_turns().list(conversation(1)).unwrap();
     assert_eq!(turns.iter().map(|turn| turn.partial.text()).collect::<Vec<_>>(), ["In Belém"]);
 }

@@ -10,7 +10,8 @@ use rejoin::store::{
     Children, Entry, Facets, JsonlStore, ListQuery, MemoryStore, Named, Note, Opening, Put, Read, Safety,
     SearchOrder, SearchQuery, SqliteStore, Stale, Store, Target, Task, Tip, Turn,
 };
-use rejoin::{ConversationId, Digest, ErrorKind, Message, MessageId, Time, WordQuery};
+use rejoin::text::WordQuery;
+use rejoin::{ConversationId, Digest, ErrorKind, Message, MessageId, Time};
 
 use super::sealed;
 use crate::residue::holding;

@@ -268,7 +268,7 @@ fn a_conversation_whose_header_does_not_open_is_listed_under_its_inner_name() {
     assert_eq!(ids, expected);
     assert_eq!(messages(&fresh, name).unwrap_err().kind(), ErrorKind::Corrupt);
     assert_eq!(messages(&fresh, conversation(2)).unwrap().len(), 1);
-    assert!(!Archive::with_vault(Arc::new(fresh)).verify(name).unwrap().is_sound());
+    assert!(!Archive::with_vault(Arc::new(fresh)).maintenance().verify(name).unwrap().is_sound());
 }
 
 #[test]

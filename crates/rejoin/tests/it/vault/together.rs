@@ -40,10 +40,11 @@ fn several_vaults_over_one_file_append_at_once() {
         (0..=WRITERS).map(|number| messages(&fresh, conversation(number)).unwrap().len()).collect();
     assert_eq!(counts, [100, 25, 25, 25, 25]);
     let archive = Archive::with_vault(Arc::new(fresh));
-    let unsound: Vec<String> =
-        (0..=WRITERS).flat_map(|number| archive.verify(conversation(number)).unwrap().faults).collect();
+    let unsound: Vec<String> = (0..=WRITERS)
+        .flat_map(|number| archive.maintenance().verify(conversation(number)).unwrap().faults)
+        .collect();
     assert!(unsound.is_empty(), "{unsound:?}");
-    assert_eq!(archive.survey().unwrap().conversations.len(), 5);
+    assert_eq!(archive.maintenance().survey().unwrap().conversations.len(), 5);
 }
 
 /// Opens with the key of the epoch that the record says, and with the one before.

@@ -33,16 +33,17 @@ fn everything_is_purged_and_reported_although_something_remembered_is_damaged() 
     let vault = sealed(inner.clone());
     open(&vault, conversation(1));
     say(&vault, conversation(1), "a", None, "one").unwrap();
-    archive(&inner).remember("notice", Some("seen")).unwrap();
+    archive(&inner).state().remember("notice", Some("seen")).unwrap();
     damage(&inner, Space::State);
 
-    let report = archive(&inner).purge_everything(PurgeReason::WorkspaceReset, &mut |_| {}).unwrap();
+    let report =
+        archive(&inner).removal().purge_everything(PurgeReason::WorkspaceReset, &mut |_| {}).unwrap();
 
-    let audit = archive(&inner).audit(&AuditQuery::default()).unwrap();
+    let audit = archive(&inner).audit().query(&AuditQuery::default()).unwrap();
     assert_eq!((report.purged, report.is_erased), (vec![conversation(1)], true));
     assert!(audit.iter().any(|entry| entry.action == AuditAction::PurgeCompleted), "{audit:?}");
-    assert_eq!(archive(&inner).recall("notice").unwrap(), None);
-    assert_eq!(archive(&inner).quarantined().unwrap(), []);
+    assert_eq!(archive(&inner).state().recall("notice").unwrap(), None);
+    assert_eq!(archive(&inner).vault().quarantined().unwrap(), []);
 }
 
 #[test]
@@ -55,26 +56,26 @@ fn a_damaged_mark_of_the_clock_does_not_end_sweeps() {
         active: &[],
         is_alive: &|_| false,
     };
-    archive(&inner).sweep(&sweep).unwrap();
+    archive(&inner).retention().sweep(&sweep).unwrap();
     damage(&inner, Space::State);
-    let refused = archive(&inner).recall("retention.clock").unwrap_err().kind();
+    let refused = archive(&inner).state().recall("retention.clock").unwrap_err().kind();
 
-    let swept = archive(&inner).sweep(&sweep).unwrap();
+    let swept = archive(&inner).retention().sweep(&sweep).unwrap();
 
     assert_eq!(refused, ErrorKind::Corrupt);
     assert!(matches!(swept, Swept::Done(_)), "{swept:?}");
-    assert!(archive(&inner).recall("retention.clock").unwrap().is_some());
+    assert!(archive(&inner).state().recall("retention.clock").unwrap().is_some());
 }
 
 #[test]
 fn a_damaged_audit_entry_is_passed_over() {
     let inner = Arc::new(MemoryStore::new());
-    let note = |reason: &str| archive(&inner).note_audit(AuditEntry::new(AuditAction::Exported, reason));
+    let note = |reason: &str| archive(&inner).audit().note(AuditEntry::new(AuditAction::Exported, reason));
     note("one").unwrap();
     damage(&inner, Space::Audit);
     note("two").unwrap();
 
-    let audit = archive(&inner).audit(&AuditQuery::default()).unwrap();
+    let audit = archive(&inner).audit().query(&AuditQuery::default()).unwrap();
 
     let exported = audit.iter().filter(|entry| entry.action == AuditAction::Exported);
     assert_eq!(exported.map(|entry| entry.reason.as_str()).collect::<Vec<_>>(), ["two"]);

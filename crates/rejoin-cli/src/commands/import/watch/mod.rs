@@ -91,7 +91,7 @@ impl<'a> Watch<'a> {
         let mut pause = None;
         while !ended.load(Ordering::Relaxed) {
             let opened = context.archive().and_then(|archive| {
-                let imports = archive.imports()?;
+                let imports = archive.imports().known()?;
                 Ok((archive, imports))
             });
             match opened {
@@ -214,7 +214,7 @@ impl<'a> Watch<'a> {
     /// Writes down what was imported, and lets the search index follow.
     fn note(&mut self, teller: &mut Teller<'_>) -> Result<(), Failure> {
         let noted = self.work.note();
-        let noted = noted.and_then(|()| Ok(self.work.archive.maintain(Task::Index, INDEXING).map(drop)?));
+        let noted = noted.and_then(|()| Ok(self.work.archive.maintenance().run(Task::Index, INDEXING).map(drop)?));
         match noted {
             Err(failure) => self.wait(&failure, teller),
             Ok(()) => Ok(()),

@@ -14,7 +14,7 @@ use facts::Found;
 use mentions::Mentions;
 
 /// The facts that the view had before and does not mention after, in order of their first appearance.
-pub fn lost(before: &View<'_>, after: &View<'_>) -> Vec<Fact> {
+pub(crate) fn lost(before: &View<'_>, after: &View<'_>) -> Vec<Fact> {
     let mut facts: Vec<Fact> = Vec::new();
     let mut mentions = Mentions::default();
     for viewed in &before.messages {

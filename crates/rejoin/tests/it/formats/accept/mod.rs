@@ -242,6 +242,6 @@ fn imported(path: &str) -> Tree {
         project: &str::to_owned,
         progress: &mut |_| {},
     };
-    let imported = archive.import(&source, Format::of(&source).unwrap(), &mut how).unwrap();
-    archive.tree(imported.conversations[0].id, Extent::Path(None)).unwrap()
+    let imported = archive.imports().add(&source, Format::of(&source).unwrap(), &mut how).unwrap();
+    archive.exports().tree(imported.conversations[0].id, Extent::Path(None)).unwrap()
 }
