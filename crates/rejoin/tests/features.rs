@@ -99,7 +99,7 @@ fn a_scrub_does_not_pass_over_what_it_cannot_unpack() {
         Put { space: Space::Source, owner: Some(id), name: message.as_bytes(), bytes: Some(b"packed") };
     store.put(&[source], Safety::Synced).unwrap();
 
-    let refused = archive.scrub(id, rejoin::ScrubMode::Look).unwrap_err();
+    let refused = archive.removal().scrub(id, rejoin::ScrubMode::Look).unwrap_err();
 
     assert_eq!(refused.kind(), ErrorKind::Unsupported);
 }
