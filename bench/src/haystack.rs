@@ -1,6 +1,6 @@
 //! Conversations to search: few words are frequent, most are rare, and one is in three messages only.
 
-use rejoin::store::{Anchor, Entry, Facets, Note, Opening, Stale, Store, Tip, Turn};
+use rejoin::store::{Anchor, Entry, Facets, Note, Opening, PreviewUpdate, Stale, Store, Turn};
 use rejoin::{ConversationId, Digest, Message, MessageId, Time};
 
 use crate::Answer;
@@ -79,7 +79,7 @@ pub fn append(
         opening: (from == 0).then_some(opening),
         stale: Stale::Branch,
         entries: &entries,
-        tip: Tip { first: "first", last: "last" },
+        previews: PreviewUpdate { first: "first", last: "last" },
         branch: None,
         active: Time::from_micros(1_794_000_000_000_000 + conversation.cast_signed()),
         now: Time::now(),

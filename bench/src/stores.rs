@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use rejoin::store::backend::Backend;
 use rejoin::store::{JsonlStore, Keeper, Key, KeyId, SqliteStore, Store, Unlock, Workspace};
-use rejoin::vault::{Keyholder, Places, SecretFiles};
+use rejoin::vault::{Keyholder, SecretFiles, SecretStores};
 
 /// What something that can fail gives.
 pub type Answer<T> = Result<T, Box<dyn Error>>;
@@ -93,7 +93,7 @@ impl Unlock for Fixed {
 #[must_use]
 pub fn holder(path: &Path) -> Keyholder {
     let files = SecretFiles::new(path.with_extension("keys"));
-    Keyholder::new(Places { files: Some(Arc::new(files)), ..Places::default() })
+    Keyholder::new(SecretStores { files: Some(Arc::new(files)), ..SecretStores::default() })
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rejoin::store::{
-    ListQuery, Named, Read, SearchOrder, SearchQuery, Space, Store, Task, Unlock, VaultStore,
+    BlobNames, ListQuery, Read, SearchOrder, SearchQuery, Space, Store, Task, Unlock, VaultStore,
 };
 use rejoin::text::WordQuery;
 use rejoin_bench::haystack::{Random, append, fill};
@@ -105,7 +105,7 @@ fn index_bytes(kind: Kind, place: &Path) -> Answer<u64> {
     let store = kind.open(place)?;
     let mut bytes = 0;
     for row in store.list(&ListQuery { limit: usize::MAX, ..ListQuery::default() })?.items {
-        store.get(Space::Wrapper(7), Some(row.id), Named::ALL, &mut |_, sealed| {
+        store.get(Space::Wrapper(7), Some(row.id), BlobNames::ALL, &mut |_, sealed| {
             bytes += sealed.len() as u64;
             Ok(())
         })?;

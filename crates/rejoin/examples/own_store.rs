@@ -14,11 +14,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use rejoin::store::backend::{
-    Ask, Backend, Batch, ConversationRow, Decide, DecideEach, Lists, Node, Prefixes, Presence, Rows, State,
-    Trim, VisitMessage, Which, Words, one_by_one,
+    Backend, Batch, CommitHint, ConversationRow, Decide, DecideEach, ListIndex, NameIndex, Node, Presence,
+    Rows, SearchIndex, State, Trim, VisitMessage, Which, one_by_one,
 };
 use rejoin::store::{
-    Capabilities, Changed, ConversationTree, Keeper, Named, Progress, Safety, Space, Stamp, Task, VisitBlob,
+    BlobNames, Capabilities, Changed, ConversationTree, Keeper, Progress, Safety, Space, Stamp, Task,
+    VisitBlob,
 };
 use rejoin::{Archive, Conversation, ConversationId, Digest, Error, ErrorKind, Message, MessageId, Result};
 use serde::{Deserialize, Serialize};
@@ -101,7 +102,7 @@ impl Backend for Directory {
         work(&*self.newest()?.1)
     }
 
-    fn commit<'a>(&self, _: &Ask<'_>, _: Safety, decide: &mut Decide<'_, 'a>) -> Result<()> {
+    fn commit<'a>(&self, _: &CommitHint<'_>, _: Safety, decide: &mut Decide<'_, 'a>) -> Result<()> {
         let lock = File::create(self.path.join("lock")).map_err(failed)?;
         lock.lock().map_err(failed)?;
         let (number, tables) = self.newest()?;
@@ -111,7 +112,7 @@ impl Backend for Directory {
 
     fn commit_each<'a>(
         &self,
-        asks: &[Ask<'_>],
+        asks: &[CommitHint<'_>],
         safety: Safety,
         decide: &mut DecideEach<'_, 'a>,
     ) -> Result<()> {
@@ -147,15 +148,15 @@ impl Backend for Directory {
         Ok(Progress::default())
     }
 
-    fn lists(&self) -> Option<&dyn Lists> {
+    fn list_index(&self) -> Option<&dyn ListIndex> {
         None
     }
 
-    fn words(&self) -> Option<&dyn Words> {
+    fn search_index(&self) -> Option<&dyn SearchIndex> {
         None
     }
 
-    fn prefixes(&self) -> Option<&dyn Prefixes> {
+    fn name_index(&self) -> Option<&dyn NameIndex> {
         None
     }
 }
@@ -228,7 +229,7 @@ impl Rows for Tables {
         &self,
         space: Space,
         owner: Option<ConversationId>,
-        named: Named<'_>,
+        named: BlobNames<'_>,
         visit: &mut VisitBlob<'_>,
     ) -> Result<()> {
         let own = |key: &BlobKey| key.0 == space && key.1 == owner && named.admit(&key.2);

@@ -12,12 +12,12 @@ use crate::context::Context;
 #[derive(Debug)]
 pub(super) struct Past {
     lines: Vec<String>,
-    keeper: Option<Keeper>,
+    writer: Option<HistoryWriter>,
 }
 
 /// A thread that keeps lines, because nobody should wait for that.
 #[derive(Debug)]
-struct Keeper {
+struct HistoryWriter {
     typed: mpsc::Sender<String>,
     thread: JoinHandle<()>,
 }
@@ -25,12 +25,12 @@ struct Keeper {
 impl Past {
     pub(super) fn open(context: &Context, archive: &Archive, keeping: Keeping) -> Self {
         let key = context.project_key(archive).ok().filter(|_| keeping == Keeping::Kept);
-        let Some(key) = key else { return Self { lines: Vec::new(), keeper: None } };
+        let Some(key) = key else { return Self { lines: Vec::new(), writer: None } };
         let lines = archive.state().prompt_history(&key);
         let (typed, inbox) = mpsc::channel::<String>();
         let archive = archive.clone();
         let thread = thread::spawn(move || inbox.iter().for_each(|line| keep(&archive, &key, &line)));
-        Self { lines, keeper: Some(Keeper { typed, thread }) }
+        Self { lines, writer: Some(HistoryWriter { typed, thread }) }
     }
 
     /// The lines, oldest first.
@@ -40,14 +40,14 @@ impl Past {
 
     /// Keeps a line for the next time.
     pub(super) fn keep(&self, line: &str) {
-        if let Some(keeper) = &self.keeper {
-            let _ = keeper.typed.send(line.to_owned());
+        if let Some(writer) = &self.writer {
+            let _ = writer.typed.send(line.to_owned());
         }
     }
 
     /// Waits until everything is kept.
     pub(super) fn finish(&mut self) {
-        if let Some(Keeper { typed, thread }) = self.keeper.take() {
+        if let Some(HistoryWriter { typed, thread }) = self.writer.take() {
             drop(typed);
             let _ = thread.join();
         }

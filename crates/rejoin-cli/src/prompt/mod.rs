@@ -27,7 +27,7 @@ use self::reader::{Reader, Typed};
 use crate::context::Context;
 use crate::error::Failure;
 use crate::git::commit_session;
-use crate::retention::Keeper;
+use crate::retention::RetentionWorker;
 use crate::talk::idle::Watch;
 use crate::talk::stop;
 use crate::talk::{FirstSave, Overrides, Session, Start, Unsaved};
@@ -46,7 +46,7 @@ pub(crate) struct Prompt<'a> {
     thinking: Thinking,
     reader: Reader,
     past: Past,
-    keeper: Keeper,
+    retention_worker: RetentionWorker,
     is_unsaved: bool,
 }
 
@@ -98,7 +98,7 @@ pub(crate) fn open(
         thinking: Thinking::default(),
         reader: Reader::open(context, past.take_lines()),
         past,
-        keeper: Keeper::idle(),
+        retention_worker: RetentionWorker::idle(),
         is_unsaved: false,
     };
     prompt.greet()?;
@@ -125,7 +125,7 @@ impl Prompt<'_> {
             match typed? {
                 Typed::Text(text) => {
                     is_leaving = false;
-                    self.keeper.go_on(&self.session.archive);
+                    self.retention_worker.go_on(&self.session.archive);
                     self.tell_saving()?;
                     self.past.keep(&text);
                     match self.take(&text)? {
@@ -230,17 +230,17 @@ impl Prompt<'_> {
         if self.keeping != Keeping::Kept {
             return Ok(());
         }
-        let (keeper, told) = Keeper::start(self.context, &self.session.archive);
-        self.keeper = keeper;
+        let (retention_worker, told) = RetentionWorker::start(self.context, &self.session.archive);
+        self.retention_worker = retention_worker;
         told.iter().try_for_each(|line| self.dim(line))
     }
 
     /// Tells what expired since the last line, and marks the conversation that is open.
     fn tell_retention(&mut self) -> Result<(), Failure> {
         if self.keeping == Keeping::Kept {
-            self.keeper.hold(&self.session.archive, self.session.conversation());
+            self.retention_worker.hold(&self.session.archive, self.session.conversation());
         }
-        let news = self.keeper.news();
+        let news = self.retention_worker.news();
         news.iter().filter(|line| !line.is_empty()).try_for_each(|line| self.dim(line))
     }
 
@@ -278,7 +278,7 @@ impl Prompt<'_> {
         } else {
             Ok(())
         };
-        self.keeper.finish();
+        self.retention_worker.finish();
         self.session.forget_if_empty();
         self.past.finish();
         parted

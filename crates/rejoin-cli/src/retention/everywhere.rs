@@ -10,7 +10,7 @@ use std::path::Path;
 use rejoin::vault::Quarantined;
 use rejoin::{Archive, Expiring, Hold, List, PurgeReport, RetentionPlan, StoredConversation, Swept, Time};
 
-use super::keeper::note_sweep;
+use super::worker::note_sweep;
 use super::{Ahead, Policy, date_by};
 use crate::config::{Config, Overrides, file};
 use crate::context::Context;

@@ -4,13 +4,13 @@
 
 mod changed;
 mod everywhere;
-mod keeper;
 mod words;
+mod worker;
 
 pub(crate) use changed::apply_changed;
 pub(crate) use everywhere::Policies;
-pub(crate) use keeper::{Keeper, sweep_after, sweep_meanwhile};
 pub(crate) use words::{describe, expired, notice, purged, quarantined, soon, unrenewed, waiting};
+pub(crate) use worker::{RetentionWorker, sweep_after, sweep_meanwhile};
 
 use rejoin::{Archive, ConversationId, Retention, StoredConversation, Sweep, Time};
 

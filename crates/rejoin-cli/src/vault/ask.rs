@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use rejoin::store::Foreign;
-use rejoin::vault::{Answer, Secret, SlotKind, Wanted};
+use rejoin::vault::{Secret, SlotKind, UnlockRequest, UnlockResponse};
 use rejoin::{Error, ErrorKind, Result};
 
 use crate::context::{Context, Manner, Notes};
@@ -36,7 +36,7 @@ impl Asker {
         Self { file: surroundings.passphrase_file(), is_attended, notes: manner.notes }
     }
 
-    pub(super) fn ask(&self, wanted: &Wanted) -> Result<Option<Answer>> {
+    pub(super) fn ask(&self, wanted: &UnlockRequest) -> Result<Option<UnlockResponse>> {
         if let Some(path) = &self.file {
             // What did not fit does not fit the second time either.
             let given = (wanted.attempt == 1).then(|| read_file(path)).transpose();
@@ -62,7 +62,7 @@ impl Asker {
     }
 }
 
-fn prompt(wanted: &Wanted) -> String {
+fn prompt(wanted: &UnlockRequest) -> String {
     match wanted.kinds.as_slice() {
         [SlotKind::Recovery] => "Recovery key of the vault: ".to_owned(),
         [SlotKind::Passphrase] => "Passphrase of the vault: ".to_owned(),
@@ -71,11 +71,11 @@ fn prompt(wanted: &Wanted) -> String {
 }
 
 /// What was given is taken for a recovery key where it looks like one, or nothing else would open the vault.
-fn answer(given: Secret, wanted: &Wanted) -> Answer {
+fn answer(given: Secret, wanted: &UnlockRequest) -> UnlockResponse {
     let has = |kind| wanted.kinds.contains(&kind);
     let letters = given.as_text().map_or(0, |text| text.chars().filter(char::is_ascii_alphanumeric).count());
     let is_recovery = has(SlotKind::Recovery) && (letters == RECOVERY_LENGTH || !has(SlotKind::Passphrase));
-    if is_recovery { Answer::Recovery(given) } else { Answer::Passphrase(given) }
+    if is_recovery { UnlockResponse::Recovery(given) } else { UnlockResponse::Passphrase(given) }
 }
 
 /// Asks for a new passphrase twice, or takes it from the file that was named to open the vault with.
@@ -150,10 +150,10 @@ mod tests {
 
     fn taken(kinds: &[SlotKind], given: &str) -> &'static str {
         let vault = serde_json::from_str("\"00000000000000000000000000000000\"").unwrap();
-        let wanted = Wanted { vault, kinds: kinds.to_vec(), obstacles: Vec::new(), attempt: 1 };
+        let wanted = UnlockRequest { vault, kinds: kinds.to_vec(), obstacles: Vec::new(), attempt: 1 };
         match answer(Secret::from(given.to_owned()), &wanted) {
-            Answer::Passphrase(_) => "passphrase",
-            Answer::Recovery(_) => "recovery",
+            UnlockResponse::Passphrase(_) => "passphrase",
+            UnlockResponse::Recovery(_) => "recovery",
         }
     }
 

@@ -1,6 +1,6 @@
 //! The keyring of the system as a place for the secrets of slots.
 
-use rejoin::vault::{Secret, SecretPlace, SlotId, VaultId};
+use rejoin::vault::{Secret, SecretStore, SlotId, VaultId};
 use rejoin::{Error, ErrorKind, Result};
 
 use crate::provider::{Entry, Keyring, Reach, Unusable};
@@ -8,17 +8,17 @@ use crate::surroundings::Surroundings;
 
 /// Keeps secrets in the keyring, as hexadecimal text.
 #[derive(Debug)]
-pub(super) struct KeyringPlace {
+pub(super) struct KeyringStore {
     keyring: Keyring,
 }
 
-impl KeyringPlace {
+impl KeyringStore {
     pub(super) fn of(surroundings: &Surroundings) -> Self {
         Self { keyring: Keyring::of(surroundings) }
     }
 }
 
-impl SecretPlace for KeyringPlace {
+impl SecretStore for KeyringStore {
     fn get(&self, vault: VaultId, slot: SlotId) -> Result<Option<Secret>> {
         // Where there is no keyring, the secret is on another machine, and nothing is to be waited for.
         let kind_of = |unusable: &Unusable| match unusable.reach {

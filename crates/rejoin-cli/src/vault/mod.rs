@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use rejoin::store::Foreign;
-use rejoin::vault::{Keyholder, Places, SecretFiles};
+use rejoin::vault::{Keyholder, SecretFiles, SecretStores};
 use rejoin::{Access, ErrorKind, StoreUrl};
 
 pub(crate) use ask::{new_passphrase, new_passphrase_from};
@@ -16,7 +16,7 @@ use crate::context::{Context, Manner};
 use crate::error::Failure;
 use crate::surroundings::Surroundings;
 use crate::vault::ask::Asker;
-use crate::vault::keyring::KeyringPlace;
+use crate::vault::keyring::KeyringStore;
 
 impl Context {
     /// What it takes to open the store of this run.
@@ -34,8 +34,8 @@ impl Context {
 pub(crate) fn keyholder(surroundings: &Surroundings, manner: Manner) -> Keyholder {
     let asker = Asker::new(surroundings, manner);
     let files = key_directory(surroundings)
-        .map(|directory| Arc::new(SecretFiles::new(directory)) as Arc<dyn rejoin::vault::SecretPlace>);
-    let places = Places { keyring: Some(Arc::new(KeyringPlace::of(surroundings))), files };
+        .map(|directory| Arc::new(SecretFiles::new(directory)) as Arc<dyn rejoin::vault::SecretStore>);
+    let places = SecretStores { keyring: Some(Arc::new(KeyringStore::of(surroundings))), files };
     Keyholder::new(places).asking(move |wanted| asker.ask(wanted))
 }
 

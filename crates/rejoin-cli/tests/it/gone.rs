@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rejoin::store::{JsonlStore, ListQuery, Named, Read, Space, SqliteStore};
+use rejoin::store::{BlobNames, JsonlStore, ListQuery, Read, Space, SqliteStore};
 use serde_json::Value;
 
 use crate::import::{SESSION, session};
@@ -178,7 +178,7 @@ fn has(world: &World, space: Space) -> bool {
             is_there = true;
             Ok(())
         };
-        inner.get(space, Some(row.id), Named::ALL, &mut see).unwrap();
+        inner.get(space, Some(row.id), BlobNames::ALL, &mut see).unwrap();
     }
     is_there
 }

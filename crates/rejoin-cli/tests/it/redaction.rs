@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use rejoin::store::{Named, Order, Space};
+use rejoin::store::{BlobNames, Order, Space};
 use rejoin::{Archive, Conversation, List, Message, Redaction, StoreUrl};
 use serde_json::{Value, json};
 
@@ -77,7 +77,7 @@ fn key_in(world: &World) -> Vec<Vec<u8>> {
         kept.push(bytes.to_vec());
         Ok(())
     };
-    store.get(Space::State, None, Named::One(b"redact.key"), take).unwrap();
+    store.get(Space::State, None, BlobNames::One(b"redact.key"), take).unwrap();
     kept
 }
 

@@ -5,7 +5,7 @@ use std::process::Command;
 use std::sync::Arc;
 
 use rejoin::store::{ListQuery, Read as _};
-use rejoin::vault::{Keyholder, NewSlot, Places, SecretFiles, SecretPlace, SlotId};
+use rejoin::vault::{Keyholder, NewSlot, SecretFiles, SecretStore, SecretStores, SlotId};
 use serde_json::Value;
 
 use crate::keyring::session;
@@ -469,9 +469,9 @@ fn a_recovery_key_is_shown_though_the_configuration_cannot_be_written() {
 /// A world whose vault a key file opens, and the keyring of a laptop; answers the slot of that.
 fn shared_with_a_laptop() -> (World, SlotId) {
     let world = World::new();
-    let place = |name: &str| Arc::new(SecretFiles::new(world.path(name))) as Arc<dyn SecretPlace>;
+    let place = |name: &str| Arc::new(SecretFiles::new(world.path(name))) as Arc<dyn SecretStore>;
     let places =
-        Places { keyring: Some(place("laptop")), files: Some(place("home/.local/state/rejoin/keys")) };
+        SecretStores { keyring: Some(place("laptop")), files: Some(place("home/.local/state/rejoin/keys")) };
     let keys = Some(Keyholder::new(places));
     let anchors = Some(world.path("home/.local/state/rejoin/anchors"));
     let access = rejoin::Access { keys, anchors, ..rejoin::Access::default() };

@@ -8,7 +8,7 @@ use std::io;
 use crate::archive::{Archive, ArchiveAttachments};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Attachment, AttachmentKind, ConversationId, Digest};
-use crate::ops::{Cleaning, Keeper, cards, erase_unused, read_attachment};
+use crate::ops::{AttachmentWriter, Cleaning, cards, erase_unused, read_attachment};
 
 impl ArchiveAttachments<'_> {
     /// Keeps what a reader gives as an attachment of a conversation. It is on disk when this returns.
@@ -28,10 +28,10 @@ impl ArchiveAttachments<'_> {
         let room = self.archive.limits.room_for_attachments(stored.bytes + self.bytes(id)?);
         let mut stand_in = [0; 32];
         self.archive.nature.fill(&mut stand_in);
-        let (keeper, stand_in) = (self.archive.keeper(id), Digest::from_bytes(stand_in));
+        let (writer, stand_in) = (self.archive.attachment_writer(id), Digest::from_bytes(stand_in));
         let kept = match self.archive.redactor().filter(|_| may_be_text(kind)) {
-            Some(redactor) => keeper.keep_stream(kind, &mut Cleaning::new(redactor, bytes), room, stand_in),
-            None => keeper.keep_stream(kind, bytes, room, stand_in),
+            Some(redactor) => writer.keep_stream(kind, &mut Cleaning::new(redactor, bytes), room, stand_in),
+            None => writer.keep_stream(kind, bytes, room, stand_in),
         };
         kept.map_err(|error| error.during(format!("attach to conversation `{id}`")))
     }
@@ -67,9 +67,9 @@ impl ArchiveAttachments<'_> {
 }
 
 impl Archive {
-    pub(super) fn keeper(&self, owner: ConversationId) -> Keeper<'_> {
+    pub(super) fn attachment_writer(&self, owner: ConversationId) -> AttachmentWriter<'_> {
         let chunk_bytes = self.limits.attachment_chunk_bytes;
-        Keeper { store: self.store(), owner, chunk_bytes, now: self.now() }
+        AttachmentWriter { store: self.store(), owner, chunk_bytes, now: self.now() }
     }
 }
 

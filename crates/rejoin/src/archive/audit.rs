@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::archive::{Archive, ArchiveAudit};
 use crate::error::{ErrorKind, Result};
 use crate::model::{ConversationId, Fields, Json, Redacted, Time};
-use crate::store::{Named, Put, Safety, Space};
+use crate::store::{BlobNames, Put, Safety, Space};
 
 /// The version of what is written; a greater one is read as far as it is understood.
 const VERSION: u32 = 1;
@@ -254,7 +254,7 @@ impl ArchiveAudit<'_> {
     /// What was done, newest first. An entry that cannot be read is passed over.
     pub fn query(&self, query: &AuditQuery) -> Result<Vec<AuditEntry>> {
         let mut entries = Vec::new();
-        let read = self.archive.store().get(Space::Audit, None, Named::ALL, &mut |_, bytes| {
+        let read = self.archive.store().get(Space::Audit, None, BlobNames::ALL, &mut |_, bytes| {
             match serde_json::from_slice::<AuditEntry>(bytes) {
                 Ok(entry) => entries.push(entry),
                 Err(cause) => tracing::warn!(%cause, "an audit entry cannot be read"),

@@ -12,7 +12,7 @@ use crate::store::JsonlStore;
 #[cfg(feature = "sqlite")]
 use crate::store::SqliteStore;
 use crate::store::{ContentHash, Space};
-use crate::vault::AnchorPlace;
+use crate::vault::AnchorFile;
 use crate::vault::slots::{SlotId, SlotKind, VaultId, VaultStatus};
 
 /// What of the blobs is copied: all that does not belong to the way a vault is kept.
@@ -125,7 +125,7 @@ impl StoreUrl {
             None => true,
         };
         if let Some(anchors) = &access.anchors {
-            AnchorPlace::forget_of(anchors, status.vault)?;
+            AnchorFile::forget_of(anchors, status.vault)?;
         }
         self.unpin(access)?;
         Ok(Leftover {

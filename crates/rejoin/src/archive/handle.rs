@@ -13,7 +13,7 @@ use crate::model::{
     StoredMessage, Time,
 };
 use crate::ops::{Detached, Preparation, ReadyTurn, Settled, in_line, settle};
-use crate::store::{Anchor, Entry, Facets, Note, Opening, Put, Safety, Stale, Tip, Turn};
+use crate::store::{Anchor, Entry, Facets, Note, Opening, PreviewUpdate, Put, Safety, Stale, Turn};
 
 /// A conversation held open.
 ///
@@ -201,7 +201,7 @@ impl Handle {
                         self.archive.store.put(&cards, Safety::Synced)?;
                     }
                     self.follow(&receipt, prepared);
-                    let kept = self.archive.keeper(self.id).confirm(&prepared.turn.detached);
+                    let kept = self.archive.attachment_writer(self.id).confirm(&prepared.turn.detached);
                     kept.map_err(|error| error.during("the turn is stored, but not all of its attachments"))?;
                     return Ok(receipt);
                 }
@@ -256,8 +256,8 @@ impl Handle {
             let attached: u64 = all.values().sum();
             self.archive.limits.check_attachments(self.bytes + prepared.bytes() + attached)?;
         }
-        let keeper = self.archive.keeper(self.id);
-        prepared.turn.detached.iter().try_for_each(|detached| keeper.keep(detached))?;
+        let writer = self.archive.attachment_writer(self.id);
+        prepared.turn.detached.iter().try_for_each(|detached| writer.keep(detached))?;
         let referred: BTreeSet<Digest> =
             prepared.turn.messages.iter().flat_map(|message| message.referred.iter().copied()).collect();
         settle(self.archive.store(), self.id, referred)
@@ -270,7 +270,7 @@ impl Handle {
         opening: Opening<'_>,
         blobs: &[Put<'_>],
     ) -> Result<Receipt> {
-        let attachments = self.archive.keeper(self.id).together(&prepared.turn.detached)?;
+        let attachments = self.archive.attachment_writer(self.id).together(&prepared.turn.detached)?;
         let mut all = attachments.puts(self.id);
         all.extend_from_slice(blobs);
         self.write_once(prepared, Some(opening), Stale::Refuse, &all)
@@ -342,7 +342,7 @@ impl Handle {
             opening,
             stale,
             entries: &entries,
-            tip: Tip { first: &previews.first, last: &previews.last },
+            previews: PreviewUpdate { first: &previews.first, last: &previews.last },
             branch: self.branch,
             active: now,
             now,

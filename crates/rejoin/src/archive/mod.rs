@@ -91,9 +91,10 @@ use crate::model::{
 pub use crate::ops::Limits;
 use crate::ops::{KeepKey, Survey, Verdict, absent, fill, survey, verify_conversation};
 use crate::store::{
-    Facets, ListQuery, Opening, Order, Progress, Row, Seen, Selection, Stale, Store, Task, Tip, Turn,
+    Facets, ListQuery, Opening, Order, PreviewUpdate, Progress, Row, Seen, Selection, Stale, Store, Task,
+    Turn,
 };
-use crate::vault::Vault;
+use crate::vault::VaultAdmin;
 
 /// How often an id that is taken is replaced by another before it is an error.
 const ATTEMPTS: usize = 10;
@@ -106,7 +107,7 @@ const BRANCH_LENGTH: usize = 10;
 pub struct Archive {
     store: Arc<dyn Store>,
     /// What the store is besides, where it is a vault.
-    vault: Option<Arc<dyn Vault>>,
+    vault: Option<Arc<dyn VaultAdmin>>,
     nature: Arc<dyn Nature>,
     limits: Limits,
     redacting: Option<Arc<Redacting>>,
@@ -167,8 +168,8 @@ impl Archive {
 
     /// An archive over a vault that the caller made.
     #[cfg(feature = "vault")]
-    pub fn with_vault<V: Store + Vault + 'static>(vault: Arc<V>) -> Self {
-        Self { vault: Some(Arc::clone(&vault) as Arc<dyn Vault>), ..Self::with_store(vault) }
+    pub fn with_vault<V: Store + VaultAdmin + 'static>(vault: Arc<V>) -> Self {
+        Self { vault: Some(Arc::clone(&vault) as Arc<dyn VaultAdmin>), ..Self::with_store(vault) }
     }
 
     /// Sets how large things may become.
@@ -264,7 +265,7 @@ impl Archive {
             opening: Some(Opening { facets: &facets, header: &header, created }),
             stale: Stale::Branch,
             entries: &[],
-            tip: Tip::default(),
+            previews: PreviewUpdate::default(),
             branch: None,
             active,
             now: self.now(),

@@ -61,7 +61,7 @@ mod tests {
     use super::*;
     use crate::archive::List;
     use crate::model::Conversation;
-    use crate::store::{Facets, MemoryStore, Opening, Stale, Store, Tip, Turn};
+    use crate::store::{Facets, MemoryStore, Opening, PreviewUpdate, Stale, Store, Turn};
 
     const YEAR: i64 = 365 * 86_400_000_000;
 
@@ -77,7 +77,7 @@ mod tests {
                 opening: Some(Opening { facets: &facets, header: &bytes, created: active }),
                 stale: Stale::Branch,
                 entries: &[],
-                tip: Tip::default(),
+                previews: PreviewUpdate::default(),
                 branch: None,
                 active,
                 now: active,

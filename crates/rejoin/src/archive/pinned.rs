@@ -11,11 +11,12 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::store::backend::Backend;
 use crate::store::sealed::{Unlock, Workspace};
 use crate::store::{Keeper, Read, Store, VaultStore, beside};
-use crate::vault::Vault;
+use crate::vault::VaultAdmin;
 use crate::vault::slots::{
-    Keyholder, Keys, Places, VaultId, VaultStatus, missing_record, missing_vault, status as vault_status,
+    Keyholder, Keys, SecretStores, VaultId, VaultStatus, missing_record, missing_vault,
+    status as vault_status,
 };
-use crate::vault::{AnchorPlace, Anchored, PinPlace};
+use crate::vault::{AnchorFile, Anchored, PinFiles};
 
 /// How long to wait at least for another process that changes keys: a rotation takes seconds.
 const KEYS_WAIT: Duration = Duration::from_secs(30);
@@ -46,7 +47,7 @@ impl StoreUrl {
         let Self::Vault(inner) = self else {
             return Err(Error::invalid(format!("`{self}` is not a vault")));
         };
-        let holder = access.keys.clone().unwrap_or_else(|| Keyholder::new(Places::default()));
+        let holder = access.keys.clone().unwrap_or_else(|| Keyholder::new(SecretStores::default()));
         let holder = holder.pinned(self.pin(access));
         let backend = match existing {
             Existing::Needed => inner.backend_present(access)?,
@@ -118,7 +119,7 @@ impl StoreUrl {
     /// Takes an opened vault as it is. Cut off in between, it is refused until it is accepted again.
     pub(super) fn take(&self, workspace: &Workspace, inner: &dyn Backend, access: &Access) -> Result<()> {
         let (Some(anchors), Some(pin)) = (&access.anchors, self.pin(access)) else { return Ok(()) };
-        let anchor = AnchorPlace::new(anchors, workspace).at(&pin);
+        let anchor = AnchorFile::new(anchors, workspace).at(&pin);
         anchor.forget()?;
         anchor.write(inner)?;
         pin.write(workspace)
@@ -139,7 +140,7 @@ impl StoreUrl {
         let (Self::Vault(inner), Some(anchors)) = (self, &access.anchors) else { return Ok(()) };
         let inner = Keeper::over(inner.backend_present(access)?);
         match vault_status(&inner)? {
-            Some(status) => AnchorPlace::refuse_older(anchors, status.vault, &inner),
+            Some(status) => AnchorFile::refuse_older(anchors, status.vault, &inner),
             None => Ok(()),
         }
     }
@@ -181,10 +182,10 @@ impl StoreUrl {
     }
 
     /// Where the pin of this place is kept. Where no vault was ever used, no path is looked at.
-    pub(super) fn pin(&self, access: &Access) -> Option<PinPlace> {
+    pub(super) fn pin(&self, access: &Access) -> Option<PinFiles> {
         let (anchors, path) = (access.anchors.as_ref()?, self.path()?);
         let is_vault = matches!(self, Self::Vault(_));
-        (is_vault || anchors.exists()).then(|| PinPlace::new(anchors, path))
+        (is_vault || anchors.exists()).then(|| PinFiles::new(anchors, path))
     }
 
     fn open_vault(
@@ -199,7 +200,7 @@ impl StoreUrl {
             None => None,
             Some(directory) => {
                 let workspace = keys.unlock(&inner)?;
-                let mut anchor = AnchorPlace::new(directory, &workspace);
+                let mut anchor = AnchorFile::new(directory, &workspace);
                 if let Some(pin) = self.pin(access) {
                     anchor = anchor.at(&pin);
                 }
@@ -224,7 +225,7 @@ impl StoreUrl {
     fn ensure_pinned(
         &self,
         workspace: &Workspace,
-        anchor: &AnchorPlace,
+        anchor: &AnchorFile,
         inner: &dyn Backend,
         access: &Access,
     ) -> Result<()> {
@@ -243,7 +244,7 @@ impl StoreUrl {
     }
 }
 
-fn parts<V: Store + Vault + 'static>(vault: V) -> Parts {
+fn parts<V: Store + VaultAdmin + 'static>(vault: V) -> Parts {
     let vault = Arc::new(vault);
     (Arc::clone(&vault) as Arc<dyn Store>, Some(vault))
 }

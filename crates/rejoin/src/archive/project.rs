@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::archive::{Archive, ArchiveProjects, List};
 use crate::error::{Error, Result};
-use crate::store::{Named, Put, Safety, Space};
+use crate::store::{BlobNames, Put, Safety, Space};
 
 /// A directory that conversations belong to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,7 +44,7 @@ impl ArchiveProjects<'_> {
     /// Every project that was remembered, in order of key.
     pub fn list(&self) -> Result<Vec<Project>> {
         let mut projects = Vec::new();
-        self.archive.store().get(Space::Project, None, Named::ALL, &mut |_, bytes| {
+        self.archive.store().get(Space::Project, None, BlobNames::ALL, &mut |_, bytes| {
             let project = serde_json::from_slice(bytes);
             projects.push(project.map_err(|cause| Error::corrupt("read a known project").because(cause))?);
             Ok(())

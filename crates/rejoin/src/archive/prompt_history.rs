@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::archive::{Archive, ArchiveState};
 use crate::error::{ErrorKind, Result};
 use crate::model::ConversationId;
-use crate::store::{Named, Space};
+use crate::store::{BlobNames, Space};
 
 /// What lines are kept under, with the project's key.
 const NAME: &str = "prompt.history:";
@@ -133,7 +133,7 @@ impl Line {
 /// What is kept, by its name.
 fn all_lines(archive: &Archive) -> Result<BTreeMap<String, Vec<Line>>> {
     let mut names = Vec::new();
-    let read = archive.store().get(Space::State, None, Named::Beginning(NAME.as_bytes()), &mut |name, _| {
+    let read = archive.store().get(Space::State, None, BlobNames::Prefix(NAME.as_bytes()), &mut |name, _| {
         names.extend(str::from_utf8(name).map(str::to_owned));
         Ok(())
     });

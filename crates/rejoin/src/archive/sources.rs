@@ -5,14 +5,14 @@ use std::collections::HashSet;
 use crate::archive::Archive;
 use crate::error::Result;
 use crate::model::ConversationId;
-use crate::store::{Named, Order, Put, Safety, Selection, Space};
+use crate::store::{BlobNames, Order, Put, Safety, Selection, Space};
 
 impl Archive {
     /// Erases the sources of messages that are no longer there. Lines that are no messages may repeat their text, so
     /// they go too.
     pub(super) fn forget_sources(&self, id: ConversationId) -> Result<()> {
         let mut names: Vec<Vec<u8>> = Vec::new();
-        self.store().get(Space::Source, Some(id), Named::ALL, &mut |name, _| {
+        self.store().get(Space::Source, Some(id), BlobNames::ALL, &mut |name, _| {
             names.push(name.to_vec());
             Ok(())
         })?;

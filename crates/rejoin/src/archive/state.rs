@@ -3,7 +3,7 @@
 use crate::archive::{Archive, ArchiveState};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::ConversationId;
-use crate::store::{Named, Put, Safety, Space};
+use crate::store::{BlobNames, Put, Safety, Space};
 
 impl ArchiveState<'_> {
     /// What was remembered under a name.
@@ -13,7 +13,7 @@ impl ArchiveState<'_> {
 
     /// What was remembered under names that begin like this, in order of name. What is no text is passed over.
     pub fn recall_all(&self, beginning: &str) -> Result<Vec<(String, String)>> {
-        let (named, mut found) = (Named::Beginning(beginning.as_bytes()), Vec::new());
+        let (named, mut found) = (BlobNames::Prefix(beginning.as_bytes()), Vec::new());
         self.archive.store().get(Space::State, None, named, &mut |name, bytes| {
             if let [Ok(name), Ok(text)] = [name, bytes].map(str::from_utf8) {
                 found.push((name.to_owned(), text.to_owned()));
@@ -47,7 +47,7 @@ impl ArchiveState<'_> {
 impl Archive {
     fn recalled(&self, owner: Option<ConversationId>, name: &str) -> Result<Option<String>> {
         let (name, mut found) = (self.redacted_name(name), None);
-        self.store().get(Space::State, owner, Named::One(name.as_bytes()), &mut |_, bytes| {
+        self.store().get(Space::State, owner, BlobNames::One(name.as_bytes()), &mut |_, bytes| {
             let text = str::from_utf8(bytes);
             found = Some(
                 text.map_err(|cause| Error::corrupt("read what was remembered").because(cause))?.to_owned(),

@@ -5,12 +5,12 @@ use crate::archive::{Access, StoreUrl};
 use crate::error::{Error, Result};
 #[cfg(feature = "sqlite")]
 use crate::store::Store;
-use crate::store::{KEYS, Named, Read};
+use crate::store::{BlobNames, KEYS, Read};
 
 /// True when a plain store is what a vault keeps its records in.
 pub(super) fn is_sealed(store: &dyn Read) -> Result<bool> {
     let mut is_sealed = false;
-    store.get(KEYS, None, Named::ALL, &mut |_, _| {
+    store.get(KEYS, None, BlobNames::ALL, &mut |_, _| {
         is_sealed = true;
         Ok(())
     })?;

@@ -15,7 +15,7 @@ use crate::store::{Displaced, Keeper, MemoryStore, REPACK_EVERY, Store, WAIT, pl
 use crate::store::{JsonlOptions, JsonlStore};
 #[cfg(feature = "vault")]
 use crate::vault::Keyholder;
-use crate::vault::Vault;
+use crate::vault::VaultAdmin;
 
 /// Where a store is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,7 +60,7 @@ impl Default for Access {
 }
 
 /// A store, and what it is besides where it is a vault.
-pub(super) type Parts = (Arc<dyn Store>, Option<Arc<dyn Vault>>);
+pub(super) type Parts = (Arc<dyn Store>, Option<Arc<dyn VaultAdmin>>);
 
 impl StoreUrl {
     /// Reads a URL.

@@ -23,7 +23,7 @@ mod verify;
 mod view;
 
 pub(crate) use attachment::{
-    Detached, Keeper, Settled, cards, erase_unused, fill, read as read_attachment, settle,
+    AttachmentWriter, Detached, Settled, cards, erase_unused, fill, read as read_attachment, settle,
 };
 pub use compact::{
     COMPACT_THRESHOLD, COMPACT_USER_MESSAGE_MAX_TOKENS, Count, NO_SUMMARY, SUMMARY_PROMPT, Spoken,

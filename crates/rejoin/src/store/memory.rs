@@ -8,12 +8,12 @@ use std::time::Duration;
 use crate::error::Result;
 use crate::model::{ConversationId, Digest, MessageId, Time};
 use crate::store::backend::{
-    Append, Ask, Backend, Batch, ConversationRow, Decide, DecideEach, Edit, Lists, Node, Prefixes, Presence,
-    Rows, State, Trim, VisitMessage, Which, Words, one_by_one, taken,
+    Append, Backend, Batch, CommitHint, ConversationRow, Decide, DecideEach, Edit, ListIndex, NameIndex,
+    Node, Presence, Rows, SearchIndex, State, Trim, VisitMessage, Which, one_by_one, taken,
 };
 use crate::store::tree::ConversationTree;
 use crate::store::{
-    Capabilities, Changed, Keeper, Named, Progress, Put, Safety, Space, Stamp, Task, VisitBlob,
+    BlobNames, Capabilities, Changed, Keeper, Progress, Put, Safety, Space, Stamp, Task, VisitBlob,
 };
 
 /// Keeps conversations in memory. A clone is another handle on the same memory.
@@ -76,19 +76,19 @@ impl Backend for Memory {
     }
 
     fn snapshot(&self, work: &mut dyn FnMut(&dyn Rows) -> Result<()>) -> Result<()> {
-        let moment = Arc::clone(&self.tables());
-        work(&*moment)
+        let snapshot = Arc::clone(&self.tables());
+        work(&*snapshot)
     }
 
-    fn commit<'a>(&self, _: &Ask<'_>, _: Safety, decide: &mut Decide<'_, 'a>) -> Result<()> {
+    fn commit<'a>(&self, _: &CommitHint<'_>, _: Safety, decide: &mut Decide<'_, 'a>) -> Result<()> {
         let _writing = self.shared.writing.lock().unwrap_or_else(PoisonError::into_inner);
-        let moment = Arc::clone(&self.tables());
-        let batch = decide(&*moment)?;
+        let snapshot = Arc::clone(&self.tables());
+        let batch = decide(&*snapshot)?;
         if let Edit::Append(append) = &batch.edit {
-            moment.refuse_taken_ids(append)?;
+            snapshot.refuse_taken_ids(append)?;
         }
         // Nobody else has this moment, unless somebody reads it.
-        drop(moment);
+        drop(snapshot);
         Arc::make_mut(&mut self.tables()).apply(batch);
         self.shared.changed.notify_all();
         Ok(())
@@ -96,11 +96,11 @@ impl Backend for Memory {
 
     fn commit_each<'a>(
         &self,
-        asks: &[Ask<'_>],
+        hints: &[CommitHint<'_>],
         safety: Safety,
         decide: &mut DecideEach<'_, 'a>,
     ) -> Result<()> {
-        one_by_one(self, asks, safety, decide)
+        one_by_one(self, hints, safety, decide)
     }
 
     fn erasing(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<()> {
@@ -127,15 +127,15 @@ impl Backend for Memory {
         Ok(Progress::default())
     }
 
-    fn lists(&self) -> Option<&dyn Lists> {
+    fn list_index(&self) -> Option<&dyn ListIndex> {
         None
     }
 
-    fn words(&self) -> Option<&dyn Words> {
+    fn search_index(&self) -> Option<&dyn SearchIndex> {
         None
     }
 
-    fn prefixes(&self) -> Option<&dyn Prefixes> {
+    fn name_index(&self) -> Option<&dyn NameIndex> {
         None
     }
 }
@@ -231,7 +231,7 @@ impl Rows for Tables {
         &self,
         space: Space,
         owner: Option<ConversationId>,
-        named: Named<'_>,
+        named: BlobNames<'_>,
         visit: &mut VisitBlob<'_>,
     ) -> Result<()> {
         self.blobs

@@ -9,16 +9,18 @@
 //!    the contract          Read and Store, here; what they take and answer in turn.rs and query.rs
 //!    its rules             keeper/
 //!    where rows are        backend/, and what implements it: memory.rs  sqlite/  jsonl/  sealed/
-//!    shared by backends    tree.rs  tip.rs  index/  durable.rs  reserve.rs  content_hash.rs
+//!    shared by backends    tree.rs  body.rs  hits.rs  index/  durable.rs  reserve.rs  content_hash.rs
 //!    the place on disk     place.rs  owner.rs  displaced.rs  examination.rs
 //!    over any store        notice.rs  newest.rs
 //! ```
 
 pub mod backend;
+pub(crate) mod body;
 mod content_hash;
 mod displaced;
 pub(crate) mod durable;
 mod examination;
+mod hits;
 pub(crate) mod index;
 #[cfg(feature = "jsonl")]
 mod jsonl;
@@ -35,7 +37,6 @@ mod reserve;
 pub(crate) mod sealed;
 #[cfg(feature = "sqlite")]
 mod sqlite;
-pub(crate) mod tip;
 mod tree;
 mod turn;
 
@@ -63,8 +64,9 @@ pub use sealed::{Key, KeyId, Unlock, VaultStore, Workspace};
 pub use sqlite::{Sqlite, SqliteStore};
 pub use tree::ConversationTree;
 pub use turn::{
-    Anchor, Appended, Capabilities, Change, Children, Entry, Facets, Fault, Named, Note, Opening, Outcome,
-    Progress, Put, Rewritten, Safety, Seen, Space, Stale, Target, Task, Tip, Turn, Version,
+    Anchor, Appended, BlobNames, Capabilities, Change, Children, Entry, Facets, Fault, Note, Opening,
+    Outcome, PreviewUpdate, Progress, Put, Rewritten, Safety, Seen, Space, Stale, Target, Task, Turn,
+    Version,
 };
 
 use crate::error::Result;
@@ -147,7 +149,7 @@ pub trait Read: Send + Sync {
         &self,
         space: Space,
         owner: Option<ConversationId>,
-        named: Named<'_>,
+        named: BlobNames<'_>,
         visit: &mut VisitBlob<'_>,
     ) -> Result<()>;
 }

@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::error::{ErrorKind, Result};
 use crate::model::{ConversationId, Time};
-use crate::store::{Named, Put, Read, Safety, Space, Stamp, Store, newest_stamp};
+use crate::store::{BlobNames, Put, Read, Safety, Space, Stamp, Store, newest_stamp};
 
 /// How many notices a store keeps: whoever looks once a day misses none unless a whole disk fails.
 const MOST: usize = 100;
@@ -78,7 +78,7 @@ pub(crate) fn put_notice(
     let mut name = at.as_micros().max(0).to_be_bytes().to_vec();
     name.extend_from_slice(&Sha256::digest(&bytes)[..8]);
     let mut names: Vec<NoticeName> = Vec::new();
-    let read = store.get(Space::Notice, None, Named::ALL, &mut |name, _| {
+    let read = store.get(Space::Notice, None, BlobNames::ALL, &mut |name, _| {
         names.push(name.to_vec());
         Ok(())
     });
@@ -97,7 +97,7 @@ pub(crate) fn put_notice(
 /// The notices that can be read, oldest first. One that is damaged or of a later version is passed over.
 pub(crate) fn notices(store: &dyn Read) -> Result<Vec<(NoticeName, Notice)>> {
     let mut found = Vec::new();
-    let read = store.get(Space::Notice, None, Named::ALL, &mut |name, bytes| {
+    let read = store.get(Space::Notice, None, BlobNames::ALL, &mut |name, bytes| {
         found.extend(serde_json::from_slice(bytes).ok().map(|notice| (name.to_vec(), notice)));
         Ok(())
     });

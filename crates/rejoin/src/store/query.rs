@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::model::{Branch, ConversationId, Head, MessageId, Role, Status, Time, WordQuery};
-use crate::store::tip::Searchable;
+use crate::store::body::Searchable;
 use crate::store::{Change, Facets, Version};
 
 /// Which messages of a conversation to read.

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use crate::error::Result;
 use crate::model::{Branch, ConversationId, Head, MessageId, Time};
 use crate::store::backend::{
-    Amendment, Append, ConversationRow, Edit, MessageRow, NewBody, NewMessage, Node, Opening, Removal, State,
-    VisitMessage, Which, taken,
+    Amendment, Append, ConversationRow, Edit, MessageRow, NewBody, NewConversation, NewMessage, Node,
+    Removal, State, VisitMessage, Which, taken,
 };
 use crate::store::{Facets, Order, Version};
 
@@ -49,7 +49,7 @@ pub(crate) struct Message<T> {
 
 impl<T> ConversationTree<T> {
     /// A conversation without messages, as an append opens it.
-    pub fn new(opening: &Opening<'_>, active: Time) -> Self {
+    pub fn new(opening: &NewConversation<'_>, active: Time) -> Self {
         Self {
             version: 1,
             facets: opening.facets.clone(),
@@ -295,7 +295,7 @@ impl<T: AsRef<[u8]> + for<'b> From<&'b [u8]>> ConversationTree<T> {
                     bodies.iter().for_each(|new| self.replace(new, |_| new.body.into()));
                 }
                 self.amend(amend.version, &amend.change);
-                self.last = amend.tip.map_or_else(|| std::mem::take(&mut self.last), <[u8]>::to_vec);
+                self.last = amend.last.map_or_else(|| std::mem::take(&mut self.last), <[u8]>::to_vec);
             }
             Edit::Remove(removal) => self.remove(removal),
         }

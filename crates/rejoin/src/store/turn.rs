@@ -159,7 +159,7 @@ pub struct Opening<'a> {
 
 /// The previews that a turn sets.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Tip<'a> {
+pub struct PreviewUpdate<'a> {
     /// The preview of the first message; used only if the conversation has none.
     pub first: &'a str,
     /// The preview of the newest assistant message; an empty one keeps the stored one.
@@ -178,7 +178,7 @@ pub struct Turn<'a> {
     /// The messages.
     pub entries: &'a [Entry<'a>],
     /// The previews that a list shows.
-    pub tip: Tip<'a>,
+    pub previews: PreviewUpdate<'a>,
     /// The named branch that the turn goes on with.
     pub branch: Option<MessageId>,
     /// When something was last said in it.
@@ -223,7 +223,7 @@ pub enum Change<'a> {
         /// The messages, with what they say from now on.
         messages: &'a [Rewritten<'a>],
         /// The previews; both replace the stored ones, even if empty.
-        tip: Tip<'a>,
+        previews: PreviewUpdate<'a>,
     },
 }
 
@@ -344,29 +344,29 @@ impl Space {
 
 /// Which blobs of a space and owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Named<'a> {
+pub enum BlobNames<'a> {
     /// The one of this name.
     One(&'a [u8]),
     /// Those whose names begin with this.
-    Beginning(&'a [u8]),
+    Prefix(&'a [u8]),
 }
 
-impl<'a> Named<'a> {
+impl<'a> BlobNames<'a> {
     /// All of them.
-    pub const ALL: Self = Self::Beginning(b"");
+    pub const ALL: Self = Self::Prefix(b"");
 
     /// True for a name that is meant.
     pub fn admit(&self, name: &[u8]) -> bool {
         match self {
             Self::One(own) => name == *own,
-            Self::Beginning(prefix) => name.starts_with(prefix),
+            Self::Prefix(prefix) => name.starts_with(prefix),
         }
     }
 
     /// Where those that are meant begin, in order of name.
     pub const fn start(&self) -> &'a [u8] {
         match self {
-            Self::One(start) | Self::Beginning(start) => start,
+            Self::One(start) | Self::Prefix(start) => start,
         }
     }
 }

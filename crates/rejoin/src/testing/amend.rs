@@ -2,14 +2,15 @@
 
 use crate::error::{ErrorKind, Result};
 use crate::model::{Branch, Head, Hold, MessageId, Status};
-use crate::store::{Change, Facets, Note, Row, Selection, Tip, Version};
+use crate::store::{Change, Facets, Note, PreviewUpdate, Row, Selection, Version};
 use crate::testing::append::{stored, two};
 use crate::testing::draft::{Draft, at, conversation, link, message};
 use crate::testing::look::{messages, names, row, told, visible};
 use crate::testing::trial::Trial;
 
 /// A rewrite of no message.
-const NOTHING: Change<'static> = Change::Rewrite { messages: &[], tip: Tip { first: "none", last: "none" } };
+const NOTHING: Change<'static> =
+    Change::Rewrite { messages: &[], previews: PreviewUpdate { first: "none", last: "none" } };
 
 const NOTE: Note<'static> = Note { label: Some("later"), is_pinned: true };
 

@@ -202,13 +202,13 @@ pub(super) fn the_same_turn_again_is_replayed(trial: &mut Trial<'_>) -> Result<(
 /// A replay changes nothing.
 pub(super) fn a_replay_changes_nothing(trial: &mut Trial<'_>) -> Result<()> {
     let id = two(trial.store())?;
-    let turn = Draft::to(id).say("c", "b", "on").tip("x", "y").active(5).blob(state(b"n", Some(b"old")));
+    let turn = Draft::to(id).say("c", "b", "on").previews("x", "y").active(5).blob(state(b"n", Some(b"old")));
     turn.append(trial.store())?;
     let before = visible(trial.store())?;
     let told = |store: &dyn Store| Ok(store.changes(0, Duration::ZERO)?.len());
     let changes = told(trial.store())?;
 
-    turn.clone().tip("z", "z").active(9).blob(state(b"n", Some(b"new"))).append(trial.store())?;
+    turn.clone().previews("z", "z").active(9).blob(state(b"n", Some(b"new"))).append(trial.store())?;
 
     assert_eq!(trial.observe(|store| visible(store))?, before);
     assert_eq!(trial.observe(told)?, changes);
@@ -275,7 +275,7 @@ pub(super) fn the_previews_follow(trial: &mut Trial<'_>) -> Result<()> {
 
     let mut seen = Vec::new();
     for (name, parent, first, last) in turns {
-        Draft::to(id).say(name, parent, "hi").tip(first, last).append(trial.store())?;
+        Draft::to(id).say(name, parent, "hi").previews(first, last).append(trial.store())?;
         seen.extend(trial.observe(previews)?);
     }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::error::Result;
 use crate::model::{ConversationId, Time};
 use crate::store::{
-    Appended, Capabilities, Change, Changed, Found, Hit, ListQuery, Named, Outcome, Page, Progress, Put,
+    Appended, BlobNames, Capabilities, Change, Changed, Found, Hit, ListQuery, Outcome, Page, Progress, Put,
     Read, Row, Safety, SearchQuery, Selection, Space, Stamp, Store, Target, Task, Turn, Version, Visit,
     VisitBlob,
 };
@@ -75,7 +75,7 @@ pub trait Around: Send + Sync {
         &self,
         space: Space,
         owner: Option<ConversationId>,
-        named: Named<'_>,
+        named: BlobNames<'_>,
         visit: &mut VisitBlob<'_>,
     ) -> Result<()> {
         self.reading(|inner| inner.get(space, owner, named, visit))
@@ -116,7 +116,7 @@ impl<S: Around> Read for S {
         &self,
         space: Space,
         owner: Option<ConversationId>,
-        named: Named<'_>,
+        named: BlobNames<'_>,
         visit: &mut VisitBlob<'_>,
     ) -> Result<()> {
         self.visit_blobs(space, owner, named, visit)

@@ -2,7 +2,7 @@
 
 use crate::error::{ErrorKind, Result};
 use crate::model::ConversationId;
-use crate::store::{Named, Put, Read, Safety, Space, Store};
+use crate::store::{BlobNames, Put, Read, Safety, Space, Store};
 use crate::testing::draft::{Draft, conversation, state};
 use crate::testing::look::{blobs, told, visible};
 use crate::testing::trial::Trial;
@@ -21,7 +21,7 @@ fn put_in(store: &dyn Store, space: Space, names: &[(&[u8], &[u8])]) -> Result<(
 }
 
 /// The bytes of blobs of a space that belong to nothing.
-fn blobs_named(store: &dyn Read, space: Space, named: Named<'_>) -> Result<Vec<Vec<u8>>> {
+fn blobs_named(store: &dyn Read, space: Space, named: BlobNames<'_>) -> Result<Vec<Vec<u8>>> {
     let mut found = Vec::new();
     store.get(space, None, named, &mut |_, bytes| {
         found.push(bytes.to_vec());
@@ -80,7 +80,10 @@ pub(super) fn a_blob_asked_for_by_its_name_comes_alone(trial: &mut Trial<'_>) ->
 
         let found = trial.observe(|store| {
             let asked: [&[u8]; 4] = [b"", b"a", b"ab", b"abc"];
-            asked.iter().map(|name| blobs_named(store, space, Named::One(name))).collect::<Result<Vec<_>>>()
+            asked
+                .iter()
+                .map(|name| blobs_named(store, space, BlobNames::One(name)))
+                .collect::<Result<Vec<_>>>()
         })?;
 
         let expected: [&[&[u8]]; 4] = [&[b"1"], &[b"2"], &[b"3"], &[]];

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use crate::error::Result;
 use crate::model::{ConversationId, Time};
-use crate::store::{Change, Children, Note, Read, Rewritten, Stamp, Target, Tip, What};
+use crate::store::{Change, Children, Note, PreviewUpdate, Read, Rewritten, Stamp, Target, What};
 use crate::testing::draft::{Draft, at, conversation, link, message};
 use crate::testing::trial::Trial;
 
@@ -24,7 +24,7 @@ fn told(store: &dyn Read, after: Stamp) -> Result<(Vec<(ConversationId, What)>, 
 }
 
 /// Changes are reported oldest first.
-pub(super) fn changes_are_told_oldest_first(trial: &mut Trial<'_>) -> Result<()> {
+pub(super) fn changes_are_reported_oldest_first(trial: &mut Trial<'_>) -> Result<()> {
     for number in [2, 3, 1] {
         Draft::opening(conversation(number)).append(trial.store())?;
     }
@@ -40,7 +40,7 @@ pub(super) fn changes_are_told_oldest_first(trial: &mut Trial<'_>) -> Result<()>
 }
 
 /// Every change is reported, possibly more than once, never skipped.
-pub(super) fn every_change_is_told(trial: &mut Trial<'_>) -> Result<()> {
+pub(super) fn every_change_is_reported(trial: &mut Trial<'_>) -> Result<()> {
     let (one, two) = (conversation(1), conversation(2));
     Draft::opening(one).append(trial.store())?;
     Draft::to(one).say("a", "", "hi").say("b", "a", "ho").append(trial.store())?;
@@ -87,7 +87,7 @@ pub(super) fn an_answer_of_few_changes_has_all(trial: &mut Trial<'_>) -> Result<
 }
 
 /// A removal is reported with its reason.
-pub(super) fn a_removal_is_told_with_its_reason(trial: &mut Trial<'_>) -> Result<()> {
+pub(super) fn a_removal_is_reported_with_its_reason(trial: &mut Trial<'_>) -> Result<()> {
     let id = conversation(1);
     Draft::opening(id).say("a", "", "hi").append(trial.store())?;
     let (_, before) = told(trial.store(), 0)?;
@@ -105,12 +105,12 @@ pub(super) fn a_removal_is_told_with_its_reason(trial: &mut Trial<'_>) -> Result
 }
 
 /// A rewrite is reported as one.
-pub(super) fn a_rewrite_is_told_as_one(trial: &mut Trial<'_>) -> Result<()> {
+pub(super) fn a_rewrite_is_reported_as_one(trial: &mut Trial<'_>) -> Result<()> {
     let id = conversation(1);
     Draft::opening(id).say("a", "", "hi").append(trial.store())?;
     let (_, before) = told(trial.store(), 0)?;
     let messages = [Rewritten { id: message("a"), link: link("b"), body: "{}" }];
-    let rewrite = Change::Rewrite { messages: &messages, tip: Tip::default() };
+    let rewrite = Change::Rewrite { messages: &messages, previews: PreviewUpdate::default() };
     trial.store().amend(id, None, &rewrite, at(900))?;
     trial.store().amend(id, None, &Change::Head(None), at(900))?;
 
@@ -121,7 +121,7 @@ pub(super) fn a_rewrite_is_told_as_one(trial: &mut Trial<'_>) -> Result<()> {
 }
 
 /// A change is reported with the time it was made at.
-pub(super) fn a_change_is_told_with_its_time(trial: &mut Trial<'_>) -> Result<()> {
+pub(super) fn a_change_is_reported_with_its_time(trial: &mut Trial<'_>) -> Result<()> {
     let id = conversation(1);
     Draft::opening(id).say("a", "", "hi").append(trial.store())?;
     let (_, before) = told(trial.store(), 0)?;

@@ -2,7 +2,9 @@
 
 use crate::error::Result;
 use crate::model::{ConversationId, Digest, Message, MessageId, Time};
-use crate::store::{Anchor, Appended, Entry, Facets, Note, Opening, Put, Space, Stale, Store, Tip, Turn};
+use crate::store::{
+    Anchor, Appended, Entry, Facets, Note, Opening, PreviewUpdate, Put, Space, Stale, Store, Turn,
+};
 
 /// A conversation's id; the greater number is the greater id, and stands in its first digit. At most 13.
 pub(super) fn conversation(number: u8) -> ConversationId {
@@ -42,7 +44,7 @@ pub(super) struct Draft<'a> {
     opening: Option<(Facets, String)>,
     stale: Stale,
     lines: Vec<Line>,
-    tip: Tip<'a>,
+    previews: PreviewUpdate<'a>,
     branch: Option<MessageId>,
     seconds: i64,
     blobs: Vec<Put<'a>>,
@@ -60,13 +62,13 @@ struct Line {
 impl<'a> Draft<'a> {
     /// Grows a conversation that exists.
     pub(super) fn to(conversation: ConversationId) -> Self {
-        let tip = Tip { first: "", last: "" };
+        let previews = PreviewUpdate { first: "", last: "" };
         Self {
             conversation,
             opening: None,
             stale: Stale::Branch,
             lines: Vec::new(),
-            tip,
+            previews,
             branch: None,
             seconds: 0,
             blobs: Vec::new(),
@@ -96,8 +98,8 @@ impl<'a> Draft<'a> {
         self
     }
 
-    pub(super) fn tip(mut self, first: &'a str, last: &'a str) -> Self {
-        self.tip = Tip { first, last };
+    pub(super) fn previews(mut self, first: &'a str, last: &'a str) -> Self {
+        self.previews = PreviewUpdate { first, last };
         self
     }
 
@@ -190,7 +192,7 @@ impl<'a> Draft<'a> {
             opening,
             stale: self.stale,
             entries,
-            tip: self.tip,
+            previews: self.previews,
             branch: self.branch,
             active: at(self.seconds),
             now: at(self.seconds),

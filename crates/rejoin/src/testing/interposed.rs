@@ -6,11 +6,11 @@ use std::time::Duration;
 use crate::error::Result;
 use crate::model::{ConversationId, Digest, MessageId, Time};
 use crate::store::backend::{
-    Ask, Backend, ConversationRow, Decide, DecideEach, Lists, Node, Prefixes, Presence, Rows, State, Trim,
-    VisitMessage, Which, Words,
+    Backend, CommitHint, ConversationRow, Decide, DecideEach, ListIndex, NameIndex, Node, Presence, Rows,
+    SearchIndex, State, Trim, VisitMessage, Which,
 };
 use crate::store::{
-    Capabilities, Changed, Found, Hit, ListQuery, Named, Page, Progress, Put, Safety, SearchQuery, Space,
+    BlobNames, Capabilities, Changed, Found, Hit, ListQuery, Page, Progress, Put, Safety, SearchQuery, Space,
     Stamp, Task, VisitBlob,
 };
 use crate::testing::Write;
@@ -42,7 +42,7 @@ pub trait Interpose: Send + Sync {
     }
 
     /// Called after blobs were looked at, with how many bytes they have.
-    fn looked(&self, _: Space, _: Named<'_>, _: usize) {}
+    fn looked(&self, _: Space, _: BlobNames<'_>, _: usize) {}
 
     /// Called with the blobs that are about to be stored.
     fn storing(&self, _: &[Put<'_>]) {}
@@ -54,8 +54,8 @@ pub struct Interposed<T>(pub Arc<T>);
 
 impl Write {
     /// What a commit is for.
-    fn of(ask: &Ask<'_>) -> Self {
-        match ask.attempt {
+    fn of(hint: &CommitHint<'_>) -> Self {
+        match hint.attempt {
             "append a turn" => Self::Append,
             "change a conversation" => Self::Amend,
             "remove a conversation" | "remove messages" => Self::Remove,
@@ -88,9 +88,9 @@ impl<T: Interpose> Backend for Interposed<T> {
         })
     }
 
-    fn commit<'a>(&self, ask: &Ask<'_>, safety: Safety, decide: &mut Decide<'_, 'a>) -> Result<()> {
-        self.0.writing(Write::of(ask), &mut || {
-            self.0.backend().commit(ask, safety, &mut |rows| {
+    fn commit<'a>(&self, hint: &CommitHint<'_>, safety: Safety, decide: &mut Decide<'_, 'a>) -> Result<()> {
+        self.0.writing(Write::of(hint), &mut || {
+            self.0.backend().commit(hint, safety, &mut |rows| {
                 let batch = decide(&Shown { test: self.0.as_ref(), rows })?;
                 self.0.storing(&batch.blobs);
                 Ok(batch)
@@ -100,13 +100,13 @@ impl<T: Interpose> Backend for Interposed<T> {
 
     fn commit_each<'a>(
         &self,
-        asks: &[Ask<'_>],
+        hints: &[CommitHint<'_>],
         safety: Safety,
         decide: &mut DecideEach<'_, 'a>,
     ) -> Result<()> {
-        let Some(first) = asks.first() else { return Ok(()) };
+        let Some(first) = hints.first() else { return Ok(()) };
         self.0.writing(Write::of(first), &mut || {
-            self.0.backend().commit_each(asks, safety, &mut |place, rows| {
+            self.0.backend().commit_each(hints, safety, &mut |place, rows| {
                 let batch = decide(place, &Shown { test: self.0.as_ref(), rows })?;
                 self.0.storing(&batch.blobs);
                 Ok(batch)
@@ -124,7 +124,7 @@ impl<T: Interpose> Backend for Interposed<T> {
 
     fn blob(&self, space: Space, owner: Option<ConversationId>, name: &[u8]) -> Result<Option<Vec<u8>>> {
         let found = through(|work| self.0.reading(work), || self.0.backend().blob(space, owner, name))?;
-        self.0.looked(space, Named::One(name), found.as_ref().map_or(0, Vec::len));
+        self.0.looked(space, BlobNames::One(name), found.as_ref().map_or(0, Vec::len));
         Ok(found)
     }
 
@@ -136,36 +136,36 @@ impl<T: Interpose> Backend for Interposed<T> {
         through(|work| self.0.writing(Write::Maintain, work), || self.0.backend().upkeep(task, budget))
     }
 
-    fn lists(&self) -> Option<&dyn Lists> {
-        self.0.backend().lists().map(|_| self as &dyn Lists)
+    fn list_index(&self) -> Option<&dyn ListIndex> {
+        self.0.backend().list_index().map(|_| self as &dyn ListIndex)
     }
 
-    fn words(&self) -> Option<&dyn Words> {
-        self.0.backend().words().map(|_| self as &dyn Words)
+    fn search_index(&self) -> Option<&dyn SearchIndex> {
+        self.0.backend().search_index().map(|_| self as &dyn SearchIndex)
     }
 
-    fn prefixes(&self) -> Option<&dyn Prefixes> {
-        self.0.backend().prefixes().map(|_| self as &dyn Prefixes)
+    fn name_index(&self) -> Option<&dyn NameIndex> {
+        self.0.backend().name_index().map(|_| self as &dyn NameIndex)
     }
 }
 
-impl<T: Interpose> Lists for Interposed<T> {
+impl<T: Interpose> ListIndex for Interposed<T> {
     fn list(&self, query: &ListQuery<'_>) -> Result<Page<ConversationRow>> {
-        let lists = self.0.backend().lists().expect("the backend has lists");
+        let lists = self.0.backend().list_index().expect("the backend has lists");
         through(|work| self.0.reading(work), || lists.list(query))
     }
 }
 
-impl<T: Interpose> Words for Interposed<T> {
+impl<T: Interpose> SearchIndex for Interposed<T> {
     fn search(&self, query: &SearchQuery<'_>) -> Result<Page<Hit>> {
-        let words = self.0.backend().words().expect("the backend has words");
+        let words = self.0.backend().search_index().expect("the backend has words");
         through(|work| self.0.reading(work), || words.search(query))
     }
 }
 
-impl<T: Interpose> Prefixes for Interposed<T> {
+impl<T: Interpose> NameIndex for Interposed<T> {
     fn find(&self, text: &str, limit: usize) -> Result<Vec<Found>> {
-        let prefixes = self.0.backend().prefixes().expect("the backend has prefixes");
+        let prefixes = self.0.backend().name_index().expect("the backend has prefixes");
         through(|work| self.0.reading(work), || prefixes.find(text, limit))
     }
 }
@@ -217,7 +217,7 @@ impl<T: Interpose> Rows for Shown<'_, T> {
         &self,
         space: Space,
         owner: Option<ConversationId>,
-        named: Named<'_>,
+        named: BlobNames<'_>,
         visit: &mut VisitBlob<'_>,
     ) -> Result<()> {
         let mut bytes = 0;

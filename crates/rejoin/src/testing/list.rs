@@ -54,7 +54,7 @@ pub(super) fn a_row_tells_everything_that_is_known(trial: &mut Trial<'_>) -> Res
     let branch = Branch { id: message("q"), title: "on a budget".to_owned(), head: message("a") };
     let opening = Draft::opening(id).about(facets.clone(), r#"{"title":"Lisbon"}"#).active(1);
     opening.append(trial.store())?;
-    let turn = Draft::to(id).active(2).say("a", "", "hi").say("b", "a", "ho").tip("hi", "ho");
+    let turn = Draft::to(id).active(2).say("a", "", "hi").say("b", "a", "ho").previews("hi", "ho");
     turn.append(trial.store())?;
     trial.store().amend(id, Some(1), &Change::Branch(&branch), at(900))?;
 

@@ -2,7 +2,7 @@
 
 use crate::error::{ErrorKind, Result};
 use crate::model::{ConversationId, Digest, MessageId};
-use crate::store::{ListQuery, Named, Order, Read, Row, Seen, Selection, Space};
+use crate::store::{BlobNames, ListQuery, Order, Read, Row, Seen, Selection, Space};
 
 /// A message as it was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -153,7 +153,7 @@ pub(super) fn blobs(
     prefix: &[u8],
 ) -> Result<Vec<(Vec<u8>, Vec<u8>)>> {
     let mut found = Vec::new();
-    store.get(space, owner, Named::Beginning(prefix), &mut |name, bytes| {
+    store.get(space, owner, BlobNames::Prefix(prefix), &mut |name, bytes| {
         found.push((name.to_vec(), bytes.to_vec()));
         Ok(())
     })?;

@@ -170,12 +170,12 @@ rules! { $
         another_order_finds_the_same_messages,
     }
     changes {
-        changes_are_told_oldest_first,
-        every_change_is_told,
+        changes_are_reported_oldest_first,
+        every_change_is_reported,
         an_answer_of_few_changes_has_all,
-        a_removal_is_told_with_its_reason,
-        a_rewrite_is_told_as_one,
-        a_change_is_told_with_its_time,
+        a_removal_is_reported_with_its_reason,
+        a_rewrite_is_reported_as_one,
+        a_change_is_reported_with_its_time,
         without_a_change_the_answer_is_empty_after_the_wait,
         a_change_ends_the_wait,
         a_stamp_from_before_reopening_stays_good,

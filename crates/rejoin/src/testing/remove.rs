@@ -266,7 +266,7 @@ pub(super) fn counts_and_bytes_are_of_what_is_left(trial: &mut Trial<'_>) -> Res
 pub(super) fn what_is_removed_is_gone_from_lists_and_previews(trial: &mut Trial<'_>) -> Result<()> {
     let id = conversation(1);
     let turn = Draft::opening(id).say("a", "", "my secret").say("b", "", "harmless");
-    turn.tip("my secret", "my secret").append(trial.store())?;
+    turn.previews("my secret", "my secret").append(trial.store())?;
     Draft::opening(conversation(2)).append(trial.store())?;
 
     remove(trial.store(), &[message("a")], Children::Refuse)?;

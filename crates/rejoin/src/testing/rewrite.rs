@@ -2,20 +2,20 @@
 
 use crate::error::{ErrorKind, Result};
 use crate::model::{ConversationId, Head};
-use crate::store::{Change, Children, Rewritten, Row, Store, Target, Tip, Version};
+use crate::store::{Change, Children, PreviewUpdate, Rewritten, Row, Store, Target, Version};
 use crate::testing::append::refuses;
 use crate::testing::draft::{Draft, at, body, conversation, link, message};
 use crate::testing::look::{Shown, messages, row, size, told, visible};
 use crate::testing::search::finds;
 use crate::testing::trial::Trial;
 
-const TIP: Tip<'static> = Tip { first: "a bicycle", last: "found it" };
+const TIP: PreviewUpdate<'static> = PreviewUpdate { first: "a bicycle", last: "found it" };
 
 /// A conversation with a branch, and a blob that its turn brought.
 fn three(store: &dyn Store) -> Result<ConversationId> {
     let id = conversation(1);
     let turn = Draft::opening(id).say("a", "", "my green secret").pinned("first").say("b", "a", "ho");
-    turn.say("c", "a", "a fork").tip("my green secret", "ho").append(store)?;
+    turn.say("c", "a", "a fork").previews("my green secret", "ho").append(store)?;
     Ok(id)
 }
 
@@ -25,7 +25,7 @@ fn rewrite(
     id: ConversationId,
     expected: Option<Version>,
     all: &[(&str, &str)],
-    tip: Tip<'_>,
+    previews: PreviewUpdate<'_>,
 ) -> Result<Version> {
     let bodies: Vec<String> = all.iter().map(|(_, text)| body(text, 0)).collect();
     let messages: Vec<Rewritten<'_>> = all
@@ -33,7 +33,7 @@ fn rewrite(
         .zip(&bodies)
         .map(|((name, text), body)| Rewritten { id: message(name), link: link(text), body })
         .collect();
-    store.amend(id, expected, &Change::Rewrite { messages: &messages, tip }, at(900))
+    store.amend(id, expected, &Change::Rewrite { messages: &messages, previews }, at(900))
 }
 
 /// A rewrite replaces the bodies and links of messages, and leaves everything else about them alone.
@@ -113,34 +113,37 @@ pub(super) fn a_parent_that_is_rewritten_without_its_child_is_a_conflict(
         .map(|(name, text)| Rewritten { id: message(name), link: link(text), body: "{}" })
         .collect();
     whole.extend(same);
-    let change = Change::Rewrite { messages: &whole, tip: TIP };
+    let change = Change::Rewrite { messages: &whole, previews: TIP };
     let unlinked = told(trial.store().amend(id, Some(1), &change, at(900)));
 
     assert_eq!([answer, unlinked], [Err(ErrorKind::Conflict); 2]);
     assert_eq!(trial.observe(|store| visible(store))?, before);
     // With the same link as before, a message can be rewritten by itself.
     let kept = [Rewritten { id: message("a"), link: link("a"), body: "{}" }];
-    trial.store().amend(id, Some(1), &Change::Rewrite { messages: &kept, tip: TIP }, at(900))?;
+    trial.store().amend(id, Some(1), &Change::Rewrite { messages: &kept, previews: TIP }, at(900))?;
     Ok(())
 }
 
 /// Both previews are replaced by those of the rewrite.
 pub(super) fn both_previews_are_replaced_by_those_of_a_rewrite(trial: &mut Trial<'_>) -> Result<()> {
     let id = three(trial.store())?;
-    let tips = [TIP, Tip { first: "", last: "" }];
+    let all_previews = [TIP, PreviewUpdate { first: "", last: "" }];
 
     let mut seen = Vec::new();
-    for tip in tips {
-        rewrite(trial.store(), id, None, &[("b", "my bicycle")], tip)?;
+    for previews in all_previews {
+        rewrite(trial.store(), id, None, &[("b", "my bicycle")], previews)?;
         seen.push(trial.observe(|store| Ok(row(store, id)?.map(|row| (row.first, row.last))))?);
     }
 
-    assert_eq!(seen, tips.map(|tip| Some((tip.first.to_owned(), tip.last.to_owned()))));
+    assert_eq!(
+        seen,
+        all_previews.map(|previews| Some((previews.first.to_owned(), previews.last.to_owned())))
+    );
     // So are those that were made when a message went.
     let leaf = Target::Messages { conversation: id, ids: &[message("c")], children: Children::Refuse };
     trial.store().remove(&[leaf], "tidying", at(900))?;
     let made = trial.observe(|store| Ok(row(store, id)?.map(|row| row.first)))?;
-    rewrite(trial.store(), id, None, &[("b", "my bicycle")], Tip { first: "", last: "" })?;
+    rewrite(trial.store(), id, None, &[("b", "my bicycle")], PreviewUpdate { first: "", last: "" })?;
     let after = trial.observe(|store| Ok(row(store, id)?.map(|row| row.first)))?;
     assert_eq!([made, after], ["my green secret", ""].map(|first| Some(first.to_owned())));
     Ok(())
@@ -169,7 +172,7 @@ pub(super) fn the_bytes_follow_a_rewrite(trial: &mut Trial<'_>) -> Result<()> {
     let longer = "word ".repeat(1_000);
 
     let all = [("a", longer.as_str()), ("b", ""), ("c", "a fork")];
-    rewrite(trial.store(), id, Some(1), &all, Tip { first: "x", last: "y" })?;
+    rewrite(trial.store(), id, Some(1), &all, PreviewUpdate { first: "x", last: "y" })?;
 
     let (after, bytes) = trial.observe(|store| Ok((row(store, id)?, size(store, id)?)))?;
     let expected = before.map(|row| Row {

@@ -11,9 +11,9 @@
 //!
 //! `quarantine` and `reseal` extend `store::sealed::Sealed` with `impl` blocks.
 
+mod admin;
 #[cfg(feature = "vault")]
 pub(crate) mod anchor;
-mod face;
 #[cfg(feature = "vault")]
 mod quarantine;
 #[cfg(feature = "vault")]
@@ -26,19 +26,19 @@ pub(crate) mod slots;
 #[cfg(test)]
 mod vectors;
 
+pub use admin::VaultAdmin;
 #[cfg(feature = "vault")]
 pub use anchor::anchored::Anchored;
 #[cfg(feature = "vault")]
-pub use anchor::pin::PinPlace;
+pub use anchor::file::AnchorFile;
 #[cfg(feature = "vault")]
-pub use anchor::place::AnchorPlace;
-pub use face::Vault;
+pub use anchor::pin::PinFiles;
 #[cfg(feature = "vault")]
-pub use reseal::SealedAnew;
+pub use reseal::Reencrypted;
 #[cfg(feature = "vault")]
 pub use slots::{
-    Added, Answer, Ask, Cost, Keyholder, Keys, NewSlot, Places, Rotated, Secret, SecretFiles, SecretPlace,
-    SlotId, SlotKind, SlotStatus, VaultId, VaultStatus, Wanted, status,
+    Added, Ask, Cost, Keyholder, Keys, NewSlot, Rotated, Secret, SecretFiles, SecretStore, SecretStores,
+    SlotId, SlotKind, SlotStatus, UnlockRequest, UnlockResponse, VaultId, VaultStatus, status,
 };
 
 #[cfg(feature = "vault")]

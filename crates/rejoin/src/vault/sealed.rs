@@ -1,4 +1,4 @@
-//! A sealed store as a vault: what [`Vault`] asks of it, with the keys that look after it.
+//! A sealed store as a vault: what [`VaultAdmin`] asks of it, with the keys that look after it.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -7,11 +7,11 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::model::{ConversationId, Time};
 use crate::store::sealed::{QUARANTINE, ReplaceKeys, Sealed};
 use crate::store::{Put, Quarantined, Safety, VaultStore};
-use crate::vault::{Keys, Vault};
+use crate::vault::{Keys, VaultAdmin};
 
-impl Vault for VaultStore {
+impl VaultAdmin for VaultStore {
     fn token_key(&self) -> [u8; 32] {
-        *self.backend().held.workspace().token_key().expose()
+        *self.backend().key_cache.workspace().token_key().expose()
     }
 
     fn replaces_keys(&self) -> bool {
@@ -25,7 +25,7 @@ impl Vault for VaultStore {
 
     fn replace_key_of(&self, id: ConversationId, patience: Duration) -> Result<()> {
         let vault = self.backend();
-        let inner = vault.held.workspace().names().conversation(id);
+        let inner = vault.key_cache.workspace().names().conversation(id);
         vault.keys.as_ref().map_or(Ok(()), |keys| keys.replace_of(vault, inner, patience))
     }
 
@@ -59,7 +59,7 @@ impl ReplaceKeys for Keys {
     fn replace(&self, vault: &Sealed, patience: Duration) -> Result<Vec<String>> {
         let keys = self.clone().with_patience(patience);
         // In this order: a key that goes is never wrapped with one of those that stay.
-        let left = vault.settled(keys.seal_unowned_anew(vault))?;
+        let left = vault.settled(keys.reencrypt_unowned(vault))?;
         let rotated = keys.rotate(Time::now())?;
         if let Some(slot) = rotated.unreached.first() {
             return Err(Error::new(
@@ -72,6 +72,6 @@ impl ReplaceKeys for Keys {
     }
 
     fn replace_of(&self, vault: &Sealed, inner: ConversationId, patience: Duration) -> Result<()> {
-        vault.settled(self.clone().with_patience(patience).seal_one_anew(vault, inner))
+        vault.settled(self.clone().with_patience(patience).reencrypt_one(vault, inner))
     }
 }

@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use rejoin::store::backend::Backend;
 use rejoin::store::{
-    Appended, Capabilities, Change, Changed, Found, Hit, Keeper, ListQuery, MemoryStore, Named, Outcome,
+    Appended, BlobNames, Capabilities, Change, Changed, Found, Hit, Keeper, ListQuery, MemoryStore, Outcome,
     Page, Progress, Put, Read, Row, Safety, SearchQuery, Selection, Space, Stamp, Store, Target, Task, Turn,
     Version, Visit, VisitBlob,
 };
 use rejoin::testing::{Interpose, Interposed, Write};
-use rejoin::vault::{Quarantined, Vault};
+use rejoin::vault::{Quarantined, VaultAdmin};
 use rejoin::{ConversationId, Error, ErrorKind, Result, Time};
 
 /// What a failure says.
@@ -130,7 +130,7 @@ impl Read for Failing {
         &self,
         space: Space,
         owner: Option<ConversationId>,
-        named: Named<'_>,
+        named: BlobNames<'_>,
         visit: &mut VisitBlob<'_>,
     ) -> Result<()> {
         self.pass()?;
@@ -176,7 +176,7 @@ impl Store for Failing {
     }
 }
 
-impl Vault for Failing {
+impl VaultAdmin for Failing {
     fn token_key(&self) -> [u8; 32] {
         [7; 32]
     }

@@ -7,9 +7,9 @@ use std::time::Duration;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseError, TestCaseResult};
 use rejoin::store::{
-    Anchor, Change, Children, Cursor, Entry, Facets, JsonlStore, ListQuery, MemoryStore, Named, Note,
-    Opening, Order, Put, Read, Rewritten, Safety, SearchOrder, SearchQuery, Selection, Space, SqliteStore,
-    Stale, Store, Target, Task, Tip, Turn,
+    Anchor, BlobNames, Change, Children, Cursor, Entry, Facets, JsonlStore, ListQuery, MemoryStore, Note,
+    Opening, Order, PreviewUpdate, Put, Read, Rewritten, Safety, SearchOrder, SearchQuery, Selection, Space,
+    SqliteStore, Stale, Store, Target, Task, Turn,
 };
 use rejoin::testing::{Model, Shown, Visible, visible};
 use rejoin::text::WordQuery;
@@ -77,7 +77,7 @@ struct Append {
     is_linear: bool,
     lines: Vec<Line>,
     active: usize,
-    tip: (String, String),
+    previews: (String, String),
     blobs: Vec<Blob>,
 }
 
@@ -112,7 +112,7 @@ enum Amendment {
     Unbranch(u8),
     Rewrite {
         lines: Vec<Line>,
-        tip: (String, String),
+        previews: (String, String),
         /// True when it names only messages that are there, and all that follow them.
         is_apt: bool,
     },
@@ -237,7 +237,7 @@ fn amendment() -> impl Strategy<Value = Amendment> {
         (0..4u8, "[a-c]{1,2}", 0..IDS).prop_map(|(id, title, head)| Amendment::Branch(id, title, head)),
         (0..4u8).prop_map(Amendment::Unbranch),
         (prop::collection::vec(line(), 0..4), ("[a-c]{0,2}", "[a-c]{0,2}"), prop::bool::weighted(0.8))
-            .prop_map(|(lines, tip, is_apt)| Amendment::Rewrite { lines, tip, is_apt }),
+            .prop_map(|(lines, previews, is_apt)| Amendment::Rewrite { lines, previews, is_apt }),
     ]
 }
 
@@ -251,8 +251,8 @@ fn operation() -> impl Strategy<Value = Operation> {
         ("[a-b]{0,2}", "[a-b]{0,2}"),
         prop::collection::vec(blob(), 0..2),
     )
-        .prop_map(|(conversation, opens, is_linear, lines, active, tip, blobs)| {
-            Operation::Append(Append { conversation, opens, is_linear, lines, active, tip, blobs })
+        .prop_map(|(conversation, opens, is_linear, lines, active, previews, blobs)| {
+            Operation::Append(Append { conversation, opens, is_linear, lines, active, previews, blobs })
         });
     let removal = prop_oneof![
         1 => (0..CONVERSATIONS).prop_map(Removal::Conversation),
@@ -374,7 +374,7 @@ impl Append {
             opening: self.opens.then_some(opening),
             stale: if self.is_linear { Stale::Refuse } else { Stale::Branch },
             entries: &entries,
-            tip: Tip { first: &self.tip.0, last: &self.tip.1 },
+            previews: PreviewUpdate { first: &self.previews.0, last: &self.previews.1 },
             // Some of the few ids are also those of branches.
             branch: self.lines.first().map(|line| message(line.id)),
             active,
@@ -436,11 +436,11 @@ impl Amendment {
                 amend(&Change::Branch(&branch))
             }
             Self::Unbranch(own) => amend(&Change::Unbranch(message(*own))),
-            Self::Rewrite { lines, tip: (first, last), is_apt } => {
+            Self::Rewrite { lines, previews: (first, last), is_apt } => {
                 let all = rewritten(&messages(store, id), lines, *is_apt);
                 let messages: Vec<Rewritten<'_>> =
                     all.iter().map(|(id, link, body)| Rewritten { id: *id, link: *link, body }).collect();
-                amend(&Change::Rewrite { messages: &messages, tip: Tip { first, last } })
+                amend(&Change::Rewrite { messages: &messages, previews: PreviewUpdate { first, last } })
             }
         }
     }
@@ -654,7 +654,7 @@ impl Pair {
                 let got = store.get(
                     space(*own),
                     owner.map(conversation),
-                    Named::Beginning(prefix),
+                    BlobNames::Prefix(prefix),
                     &mut |name, bytes| {
                         found.push((name.to_vec(), bytes.to_vec()));
                         Ok(())

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rejoin::store::{JsonlStore, Read as _, SqliteStore, Store as _, Task};
-use rejoin::vault::{Answer, Keyholder, Places, Secret};
+use rejoin::vault::{Keyholder, Secret, SecretStores, UnlockResponse};
 use rejoin::{Access, Archive, List, Message, Role, Search, Status, StoredConversation, Time};
 use tempfile::TempDir;
 
@@ -218,8 +218,8 @@ fn contents(directory: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 /// Opens a vault of the first version of the format, and says how it is refused and what of its files has changed.
 fn refused(url: &str, directory: &Path) -> (String, Vec<PathBuf>) {
     let passphrase = Secret::from("correct horse".to_owned());
-    let keys =
-        Keyholder::new(Places::default()).asking(move |_| Ok(Some(Answer::Passphrase(passphrase.clone()))));
+    let keys = Keyholder::new(SecretStores::default())
+        .asking(move |_| Ok(Some(UnlockResponse::Passphrase(passphrase.clone()))));
     let access = Access { keys: Some(keys), ..Access::default() };
     let before = contents(directory);
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rejoin::formats::{Format, ReadLimits, Source};
 use rejoin::service::{ConversationRecordInput, ConversationStorageService, MessageFrame};
-use rejoin::store::{Change, Children, MemoryStore, Store, Tip};
+use rejoin::store::{Change, Children, MemoryStore, PreviewUpdate, Store};
 use rejoin::testing::Place;
 use rejoin::{
     Archive, Block, Conversation, ConversationId, Extent, Import, ImportMode, Message, MessageId, Role,
@@ -141,7 +141,10 @@ fn of_what_was_scrubbed_after_it_showed_a_system_prompt() {
     let shown = everywhere(|store| {
         let archive = Archive::with_store(store.clone());
         let (id, _) = stored(&archive, talk());
-        let older = Change::Rewrite { messages: &[], tip: Tip { first: SYSTEM, last: "In the shed." } };
+        let older = Change::Rewrite {
+            messages: &[],
+            previews: PreviewUpdate { first: SYSTEM, last: "In the shed." },
+        };
         store.amend(id, None, &older, archive.now()).unwrap();
         archive.removal().scrub(id, ScrubMode::Replace).unwrap();
         id

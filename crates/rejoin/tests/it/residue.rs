@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use rejoin::store::{Change, JsonlStore, Rewritten, SqliteStore, Store, Task, Tip};
+use rejoin::store::{Change, JsonlStore, PreviewUpdate, Rewritten, SqliteStore, Store, Task};
 use rejoin::{Archive, Conversation, Digest, List, Message, Time};
 
 /// A word that stands nowhere else, and its end: an index may keep the beginning of a word only once.
@@ -49,7 +49,8 @@ fn rewrite_all(directory: &Path, store: Arc<dyn Store>) {
         .map(|id| Rewritten { id, link: Digest::chain(None, body.as_bytes()), body: &body })
         .collect();
 
-    let change = Change::Rewrite { messages: &messages, tip: Tip { first: "harmless", last: "" } };
+    let change =
+        Change::Rewrite { messages: &messages, previews: PreviewUpdate { first: "harmless", last: "" } };
     store.amend(talk.id(), None, &change, Time::now()).unwrap();
 
     assert_eq!(holding(directory, &SENTINELS), Vec::<PathBuf>::new());

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use rejoin::store::Keeper;
 use rejoin::store::{
-    Change, JsonlStore, MemoryStore, Named, Order, Put, Rewritten, Safety, Selection, Space, SqliteStore,
-    Store, Task, Tip,
+    BlobNames, Change, JsonlStore, MemoryStore, Order, PreviewUpdate, Put, Rewritten, Safety, Selection,
+    Space, SqliteStore, Store, Task,
 };
 use rejoin::testing::{Interposed, visible};
 use rejoin::{
@@ -321,7 +321,7 @@ fn the_audit_log_has_rules_counts_and_digests_and_no_secret() {
     let rules: serde_json::Value = entry.extra.field("rules").unwrap().to().unwrap();
     assert_eq!(rules[0]["rule"], "github-token");
     let mut written = Vec::new();
-    let audit = archive.store().get(Space::Audit, None, Named::ALL, &mut |_, bytes| {
+    let audit = archive.store().get(Space::Audit, None, BlobNames::ALL, &mut |_, bytes| {
         written.extend_from_slice(bytes);
         Ok(())
     });
@@ -338,7 +338,7 @@ fn damage_does_not_look_sound_after_a_scrub() {
     talk.append(Message::user("three")).unwrap();
     let forged = Message::user("forged").to_body();
     let messages = [Rewritten { id: second.head, link: second.digest, body: &forged }];
-    let change = Change::Rewrite { messages: &messages, tip: Tip::default() };
+    let change = Change::Rewrite { messages: &messages, previews: PreviewUpdate::default() };
     archive.store().amend(talk.id(), None, &change, archive.now()).unwrap();
 
     archive.removal().scrub(talk.id(), ScrubMode::Replace).unwrap();

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use rejoin::formats::{Format, ReadLimits, Source};
-use rejoin::store::{Named, Space};
+use rejoin::store::{BlobNames, Space};
 use rejoin::{
     Archive, Block, ConversationId, Import, ImportMode, Message, PurgeReason, Redaction, Role, ScrubMode,
     ScrubPlace, Summary, Synopsis,
@@ -60,11 +60,16 @@ impl Desk {
 
     fn kept(&self) -> Vec<Kept> {
         let mut all = Vec::new();
-        let read = self.archive.store().get(Space::Source, Some(self.id), Named::ALL, &mut |name, packed| {
-            let text = String::from_utf8(zstd::decode_all(packed).unwrap()).unwrap();
-            all.push(Kept { name: String::from_utf8(name.to_vec()).unwrap(), packed: packed.to_vec(), text });
-            Ok(())
-        });
+        let read =
+            self.archive.store().get(Space::Source, Some(self.id), BlobNames::ALL, &mut |name, packed| {
+                let text = String::from_utf8(zstd::decode_all(packed).unwrap()).unwrap();
+                all.push(Kept {
+                    name: String::from_utf8(name.to_vec()).unwrap(),
+                    packed: packed.to_vec(),
+                    text,
+                });
+                Ok(())
+            });
         read.unwrap();
         all
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rejoin::service::{ConversationRecordInput, ConversationStorageService, RecoverySnapshot};
-use rejoin::store::{MemoryStore, Named, Read, Space, Store, VisitBlob};
+use rejoin::store::{BlobNames, MemoryStore, Read, Space, Store, VisitBlob};
 use rejoin::testing::Around;
 use rejoin::{Archive, Conversation, ConversationId, Message, Result, Time};
 
@@ -42,7 +42,7 @@ impl Around for Tearing {
         &self,
         space: Space,
         owner: Option<ConversationId>,
-        named: Named<'_>,
+        named: BlobNames<'_>,
         visit: &mut VisitBlob<'_>,
     ) -> Result<()> {
         if space != self.space || owner.is_none() {

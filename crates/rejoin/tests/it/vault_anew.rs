@@ -8,9 +8,9 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use rejoin::store::backend::{Backend, ConversationRow, Rows, Which};
-use rejoin::store::{Children, JsonlStore, Named, Order, Space, SqliteStore, Task};
+use rejoin::store::{BlobNames, Children, JsonlStore, Order, Space, SqliteStore, Task};
 use rejoin::testing::{Interpose, Interposed, Write};
-use rejoin::vault::{Keys, SealedAnew};
+use rejoin::vault::{Keys, Reencrypted};
 use rejoin::{
     Archive, Conversation, ConversationId, Error, ErrorKind, Existing, Message, Result, Search, StoreUrl,
     Time,
@@ -94,7 +94,7 @@ pub(crate) fn keys_in_use(store: &dyn Inner) -> BTreeSet<Vec<u8>> {
     let owners = rows.iter().map(|row| Some(row.id)).chain([None]);
     for (owner, space) in owners.flat_map(|owner| Space::ALL.map(|space| (owner, space))) {
         store
-            .get(space, owner, Named::ALL, &mut |name, bytes| {
+            .get(space, owner, BlobNames::ALL, &mut |name, bytes| {
                 let is_sealed = name.len() == 32 || [&b"name"[..], b"tip"].contains(&name);
                 keys.extend(is_sealed.then(|| bytes[4..20].to_vec()));
                 Ok(())
@@ -122,10 +122,10 @@ fn everything_gets_a_new_key(scheme: &str) {
     let keys = url.keys(&machine.access(), Existing::Needed).unwrap();
     let mut steps = Vec::new();
 
-    let sealed = keys.seal_anew(&mut |done, all| steps.push((done, all))).unwrap();
+    let sealed = keys.reencrypt(&mut |done, all| steps.push((done, all))).unwrap();
 
     let after = keys_in_use(inner(&url).as_ref());
-    assert_eq!(sealed, SealedAnew { conversations: 4, damaged: 0 });
+    assert_eq!(sealed, Reencrypted { conversations: 4, damaged: 0 });
     assert_eq!(steps, [(0, 4), (1, 4), (2, 4), (3, 4), (4, 4)]);
     // One for each conversation, and one for what belongs to none.
     assert_eq!((before.len(), after.len(), before.intersection(&after).count()), (5, 5, 0));
@@ -185,7 +185,7 @@ fn die_again_and_again(is_last_done: bool) -> u64 {
         // At least as many writes as lead from one owner to the next, or nobody would come further.
         let mortal = Mortal { store: inner(&url), left: AtomicU64::new(processes), is_last_done };
         let outcome = Keys::of(Arc::new(Interposed(Arc::new(mortal))), machine.access().keys.unwrap())
-            .seal_anew(&mut |_, _| ());
+            .reencrypt(&mut |_, _| ());
 
         assert_eq!(told(&machine.open(&url)), known, "{processes} {is_last_done}");
         // Keys may be replaced in between.
@@ -224,10 +224,10 @@ fn a_vault_that_is_sealed_anew_by_a_process_that_dies_at_any_write_stays_readabl
         let mortal = Mortal { store: inner(&url), left: AtomicU64::new(writes), is_last_done };
 
         let outcome = Keys::of(Arc::new(Interposed(Arc::new(mortal))), machine.access().keys.unwrap())
-            .seal_anew(&mut |_, _| ());
+            .reencrypt(&mut |_, _| ());
 
         assert_eq!(told(&machine.open(&url)), known, "{writes} {is_last_done}");
-        url.keys(&machine.access(), Existing::Needed).unwrap().seal_anew(&mut |_, _| ()).unwrap();
+        url.keys(&machine.access(), Existing::Needed).unwrap().reencrypt(&mut |_, _| ()).unwrap();
         assert_eq!(told(&machine.open(&url)), known, "{writes} {is_last_done}");
         if outcome.is_ok() {
             return;
@@ -261,7 +261,7 @@ fn nothing_is_lost_while_others_write(scheme: &str, rounds: usize) {
             })
             .collect();
         let keys = url.keys(&machine.access(), Existing::Needed).unwrap();
-        (0..rounds).for_each(|_| assert_eq!(keys.seal_anew(&mut |_, _| ()).unwrap().damaged, 0));
+        (0..rounds).for_each(|_| assert_eq!(keys.reencrypt(&mut |_, _| ()).unwrap().damaged, 0));
         is_over.store(true, Ordering::Relaxed);
         writers.into_iter().map(|writer| writer.join().unwrap()).collect()
     });

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
 use rejoin::store::backend::Backend;
-use rejoin::store::{Keeper, ListQuery, Named, Order, Read, Space, VaultStore};
+use rejoin::store::{BlobNames, Keeper, ListQuery, Order, Read, Space, VaultStore};
 use rejoin::testing::{Interpose, Interposed, Write};
 use rejoin::vault::Keys;
 use rejoin::{Archive, ConversationId, Message, PurgeKeys, PurgeReason, Result, StoreUrl};
@@ -58,7 +58,7 @@ impl Interrupted {
             is_at = mark.get(16) == Some(&(stage as u8));
             Ok(())
         };
-        self.store.get(KEYS, owner, Named::One(b"anew"), look).unwrap();
+        self.store.get(KEYS, owner, BlobNames::One(b"anew"), look).unwrap();
         is_at
     }
 }
@@ -74,19 +74,21 @@ impl Interpose for Interrupted {
         Ok(())
     }
 
-    fn looked(&self, space: Space, named: Named<'_>, _: usize) {
-        self.act_if(|moment| matches!((moment, space, named), (Moment::Read, Space::State, Named::One(_))));
+    fn looked(&self, space: Space, named: BlobNames<'_>, _: usize) {
+        self.act_if(|moment| {
+            matches!((moment, space, named), (Moment::Read, Space::State, BlobNames::One(_)))
+        });
     }
 }
 
 /// Seals a vault anew, while somebody else does something.
-fn seal_anew(machine: &Machine, url: &StoreUrl, acts: Vec<(Moment, Act)>) {
+fn reencrypt(machine: &Machine, url: &StoreUrl, acts: Vec<(Moment, Act)>) {
     let store = Interrupted { store: inner(url), acts: Mutex::new(acts) };
     let lock = machine.path("vault.keys.lock");
     let keys = Keys::of(Arc::new(Interposed(Arc::new(store))), machine.access().keys.unwrap())
         .locked_by(lock, PATIENCE);
 
-    assert_eq!(keys.seal_anew(&mut |_, _| ()).unwrap().damaged, 0);
+    assert_eq!(keys.reencrypt(&mut |_, _| ()).unwrap().damaged, 0);
 }
 
 /// The only conversation, by the name that the inner store knows.
@@ -112,7 +114,7 @@ fn what_is_stored_while_a_blob_is_sealed_stays(scheme: &str) {
         let _ = told.recv_timeout(Duration::from_millis(200));
         writers.send(writer).unwrap();
     };
-    seal_anew(&machine, &url, vec![(Moment::Read, Box::new(act))]);
+    reencrypt(&machine, &url, vec![(Moment::Read, Box::new(act))]);
     threads.recv().unwrap().join().unwrap();
 
     assert_eq!(machine.open(&url).state().recall("colour").unwrap().as_deref(), Some("blue"));
@@ -148,7 +150,7 @@ fn whoever_knows_the_old_key_goes_on_while_everything_is_sealed_and_does_not_bri
     // Whoever seals next looks the key up, and then it is one of two.
     let looked_up = (Moment::At(None, Stage::Done), talks("just before"));
     let begun = (Moment::At(Some(inner_name(&url)), Stage::Begun), talks("meanwhile"));
-    seal_anew(&machine, &url, vec![begun, looked_up]);
+    reencrypt(&machine, &url, vec![begun, looked_up]);
 
     let (archive, after) = (machine.open(&url), keys_in_use(inner(&url).as_ref()));
     assert_eq!(texts(&archive, id), ["before", "just before", "meanwhile"]);
@@ -171,7 +173,7 @@ fn stand(store: &dyn Read) -> [Vec<u8>; 3] {
             found = bytes.to_vec();
             Ok(())
         };
-        store.get(KEYS, None, Named::One(name), take).unwrap();
+        store.get(KEYS, None, BlobNames::One(name), take).unwrap();
         found
     })
 }

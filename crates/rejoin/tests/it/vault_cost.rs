@@ -6,9 +6,9 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use rejoin::store::backend::{Backend, Rows, VisitMessage, Which};
-use rejoin::store::{JsonlStore, MemoryStore, Named, Put, Space, SqliteStore, VaultStore};
+use rejoin::store::{BlobNames, JsonlStore, MemoryStore, Put, Space, SqliteStore, VaultStore};
 use rejoin::testing::{Interpose, Interposed, Write};
-use rejoin::vault::{Keyholder, Keys, NewSlot, Places, SecretFiles};
+use rejoin::vault::{Keyholder, Keys, NewSlot, SecretFiles, SecretStores};
 use rejoin::{Archive, Conversation, ConversationId, Message, Result, Time};
 
 /// How many conversations are rotated.
@@ -82,7 +82,7 @@ impl Interpose for Counting {
         })
     }
 
-    fn looked(&self, _: Space, _: Named<'_>, bytes: usize) {
+    fn looked(&self, _: Space, _: BlobNames<'_>, bytes: usize) {
         self.count(|asked| asked.shown += bytes);
     }
 
@@ -108,7 +108,7 @@ impl Counted {
         let directory = tempfile::tempdir().unwrap();
         let inner = Counting::over(make(directory.path()));
         let files = Arc::new(SecretFiles::new(directory.path().join("keys")));
-        let holder = Keyholder::new(Places { files: Some(files), ..Places::default() });
+        let holder = Keyholder::new(SecretStores { files: Some(files), ..SecretStores::default() });
         let counted = Self { inner, holder, directory };
         counted.keys().create(&[NewSlot::File], Time::now()).unwrap();
         counted

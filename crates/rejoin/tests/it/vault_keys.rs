@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rejoin::vault::{Answer, Cost, Keyholder, NewSlot, Places, Secret, SecretFiles};
+use rejoin::vault::{Cost, Keyholder, NewSlot, Secret, SecretFiles, SecretStores, UnlockResponse};
 use rejoin::{
     Access, Archive, Block, Conversation, ConversationId, Error, ErrorKind, Existing, Media, MediaKind,
     Message, Role, StoreUrl, Time,
@@ -30,7 +30,7 @@ impl Machine {
     /// The same machine, seen by another process.
     pub(crate) fn access(&self) -> Access {
         let files = Arc::new(SecretFiles::new(self.path("keys")));
-        let keys = Keyholder::new(Places { files: Some(files), ..Places::default() });
+        let keys = Keyholder::new(SecretStores { files: Some(files), ..SecretStores::default() });
         Access { keys: Some(keys), anchors: Some(self.path("anchors")), ..Access::default() }
     }
 
@@ -171,8 +171,8 @@ fn a_vault_of_another_machine_does_not_open_here() {
     let refused = machine.try_open(&url).unwrap_err();
     let asked = Access {
         keys: Some(
-            Keyholder::new(Places::default())
-                .asking(|_| Ok(Some(Answer::Passphrase(Secret::from("correct horse".to_owned()))))),
+            Keyholder::new(SecretStores::default())
+                .asking(|_| Ok(Some(UnlockResponse::Passphrase(Secret::from("correct horse".to_owned()))))),
         ),
         ..machine.access()
     };

@@ -5,10 +5,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rejoin::store::{JsonlStore, ListQuery, Named, SqliteStore, Store};
+use rejoin::store::{BlobNames, JsonlStore, ListQuery, SqliteStore, Store};
 use rejoin::testing::{Around, Write};
-use rejoin::vault::{Answer, Keyholder, NewSlot, Places, Secret, SecretFiles, SecretPlace, SlotId, VaultId};
-use rejoin::vault::{Quarantined, Vault};
+use rejoin::vault::{
+    Keyholder, NewSlot, Secret, SecretFiles, SecretStore, SecretStores, SlotId, UnlockResponse, VaultId,
+};
+use rejoin::vault::{Quarantined, VaultAdmin};
 use rejoin::{
     Access, Archive, AuditAction, Conversation, ConversationId, ErrorKind, Existing, Message, PurgeKeys,
     PurgeReason, Retention, ScrubMode, StoreUrl, Sweep, Swept, Time,
@@ -87,7 +89,7 @@ fn data_keys(machine: &Machine) -> BTreeMap<ConversationId, Vec<u8>> {
     let key = |id: ConversationId| {
         let mut key = Vec::new();
         store
-            .get(KEYS, Some(id), Named::One(b"data"), &mut |_, bytes| {
+            .get(KEYS, Some(id), BlobNames::One(b"data"), &mut |_, bytes| {
                 key = bytes[..16].to_vec();
                 Ok(())
             })
@@ -158,7 +160,7 @@ impl Around for CutOff {
     }
 }
 
-impl Vault for CutOff {
+impl VaultAdmin for CutOff {
     fn token_key(&self) -> [u8; 32] {
         [7; 32]
     }
@@ -263,8 +265,8 @@ fn a_passphrase_opens_older_copies_for_it_does_not_change() {
     let gone = say(&archive, "gone");
     let image = image(&machine, &url);
     purge(&archive, gone);
-    let spoken = Keyholder::new(Places::default())
-        .asking(|_| Ok(Some(Answer::Passphrase(Secret::from("correct horse".to_owned())))));
+    let spoken = Keyholder::new(SecretStores::default())
+        .asking(|_| Ok(Some(UnlockResponse::Passphrase(Secret::from("correct horse".to_owned())))));
 
     let opened = Archive::open_with(
         &image.to_string(),
@@ -278,7 +280,7 @@ fn a_passphrase_opens_older_copies_for_it_does_not_change() {
 #[derive(Debug)]
 struct Locked;
 
-impl SecretPlace for Locked {
+impl SecretStore for Locked {
     fn get(&self, _: VaultId, _: SlotId) -> rejoin::Result<Option<Secret>> {
         Err(rejoin::Error::new(ErrorKind::Unavailable, "the keyring is locked"))
     }
@@ -293,9 +295,9 @@ impl SecretPlace for Locked {
 }
 
 /// A vault that a keyring and a passphrase open, on a machine whose keyring is this one.
-fn with_keyring(machine: &Machine, keyring: Option<Arc<dyn SecretPlace>>) -> Access {
-    let keys = Keyholder::new(Places { keyring, files: None })
-        .asking(|_| Ok(Some(Answer::Passphrase(Secret::from("correct horse".to_owned())))));
+fn with_keyring(machine: &Machine, keyring: Option<Arc<dyn SecretStore>>) -> Access {
+    let keys = Keyholder::new(SecretStores { keyring, files: None })
+        .asking(|_| Ok(Some(UnlockResponse::Passphrase(Secret::from("correct horse".to_owned())))));
     Access { keys: Some(keys), ..machine.access() }
 }
 
@@ -303,7 +305,7 @@ fn with_keyring(machine: &Machine, keyring: Option<Arc<dyn SecretPlace>>) -> Acc
 fn keys_that_cannot_be_replaced_are_told_and_replaced_by_the_next() {
     let machine = Machine::new();
     let url = machine.url("vault+sqlite", "vault");
-    let unlocked = || Some(Arc::new(SecretFiles::new(machine.path("keyring"))) as Arc<dyn SecretPlace>);
+    let unlocked = || Some(Arc::new(SecretFiles::new(machine.path("keyring"))) as Arc<dyn SecretStore>);
     let passphrase = NewSlot::Passphrase(Secret::from("correct horse".to_owned()), CHEAP);
     let keys = url.keys(&with_keyring(&machine, unlocked()), Existing::Optional).unwrap();
     keys.create(&[NewSlot::Keyring, passphrase], Time::now()).unwrap();
@@ -313,7 +315,7 @@ fn keys_that_cannot_be_replaced_are_told_and_replaced_by_the_next() {
     drop(archive);
     let image = image(&machine, &url);
     let open_image = || {
-        let keys = Keyholder::new(Places { keyring: unlocked(), files: None });
+        let keys = Keyholder::new(SecretStores { keyring: unlocked(), files: None });
         Archive::open_with(&image.to_string(), &Access { keys: Some(keys), ..Access::default() })
     };
 
@@ -339,11 +341,11 @@ fn vault_with_keyring(machine: &Machine) -> (StoreUrl, ConversationId) {
 }
 
 /// The keyring of the machine.
-fn unlocked(machine: &Machine) -> Option<Arc<dyn SecretPlace>> {
+fn unlocked(machine: &Machine) -> Option<Arc<dyn SecretStore>> {
     Some(Arc::new(SecretFiles::new(machine.path("keyring"))))
 }
 
-fn open_with(machine: &Machine, url: &StoreUrl, keyring: Option<Arc<dyn SecretPlace>>) -> Archive {
+fn open_with(machine: &Machine, url: &StoreUrl, keyring: Option<Arc<dyn SecretStore>>) -> Archive {
     Archive::open_with(&url.to_string(), &with_keyring(machine, keyring)).unwrap()
 }
 
@@ -390,7 +392,7 @@ fn a_sweep_replaces_keys_once_though_an_earlier_purge_could_not() {
 #[derive(Debug)]
 struct Deadly(SecretFiles);
 
-impl SecretPlace for Deadly {
+impl SecretStore for Deadly {
     fn get(&self, vault: VaultId, slot: SlotId) -> rejoin::Result<Option<Secret>> {
         self.0.get(vault, slot)
     }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-use rejoin::vault::{Keyholder, NewSlot, Places, SecretFiles};
+use rejoin::vault::{Keyholder, NewSlot, SecretFiles, SecretStores};
 use rejoin::{Access, Archive, Existing, StoreUrl, Time};
 
 use crate::skip::skip;
@@ -22,7 +22,7 @@ struct Place(PathBuf);
 impl Place {
     fn access(&self) -> Access {
         let files = Arc::new(SecretFiles::new(self.0.join("keys")));
-        let keys = Keyholder::new(Places { files: Some(files), ..Places::default() });
+        let keys = Keyholder::new(SecretStores { files: Some(files), ..SecretStores::default() });
         Access { keys: Some(keys), anchors: Some(self.0.join("anchors")), ..Access::default() }
     }
 

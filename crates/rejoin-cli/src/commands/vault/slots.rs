@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use rejoin::vault::{Added, Keys, Rotated, SealedAnew, SlotId, SlotKind};
+use rejoin::vault::{Added, Keys, Rotated, Reencrypted, SlotId, SlotKind};
 use rejoin::{AuditAction, ErrorKind, Existing, StoreUrl, Time};
 use serde::Serialize;
 
@@ -212,7 +212,7 @@ pub(super) fn rotate(args: &RotateArgs, context: &Context) -> Result<(), Failure
     audit(&url, AuditAction::Rotated, &facts, context);
     let mut sealed = None;
     if args.reencrypt {
-        let done = seal_anew(&keys, context)
+        let done = reencrypt(&keys, context)
             .map_err(|error| explain_keys(&url, error).or_hint("run it again to go on where it ended"))?;
         let facts = [("conversations", fact(&done.conversations)), ("damaged", fact(&done.damaged))];
         audit(&url, AuditAction::SealedAnew, &facts, context);
@@ -221,9 +221,9 @@ pub(super) fn rotate(args: &RotateArgs, context: &Context) -> Result<(), Failure
     answer_rotated(&rotated, sealed.as_ref(), context)
 }
 
-fn seal_anew(keys: &Keys, context: &Context) -> rejoin::Result<SealedAnew> {
+fn reencrypt(keys: &Keys, context: &Context) -> rejoin::Result<Reencrypted> {
     let (mut progress, mut last) = (None, 0);
-    let sealed = keys.seal_anew(&mut |done, all| {
+    let sealed = keys.reencrypt(&mut |done, all| {
         let progress =
             progress.get_or_insert_with(|| context.progress("Sealing conversations", Unit::Items, Some(all)));
         progress.advance(done.saturating_sub(last));
@@ -235,7 +235,7 @@ fn seal_anew(keys: &Keys, context: &Context) -> rejoin::Result<SealedAnew> {
     Ok(sealed)
 }
 
-fn answer_rotated(rotated: &Rotated, sealed: Option<&SealedAnew>, context: &Context) -> Result<(), Failure> {
+fn answer_rotated(rotated: &Rotated, sealed: Option<&Reencrypted>, context: &Context) -> Result<(), Failure> {
     if context.is_json() {
         return context.answer_json(&Replaced {
             epoch: rotated.epoch,

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use rejoin::store::Order;
-use rejoin::vault::{Keyholder, Places, SecretFiles, SecretPlace};
+use rejoin::vault::{Keyholder, SecretFiles, SecretStore, SecretStores};
 use rejoin::{Access, Archive, ConversationId, MessageId, Result, StoreUrl};
 
 use crate::world::World;
@@ -18,8 +18,8 @@ pub(super) fn store(world: &World) -> Result<String> {
 
 /// All that the store at a URL holds.
 pub(super) fn of(url: &str, world: &World) -> Result<String> {
-    let files: Arc<dyn SecretPlace> = Arc::new(SecretFiles::new(world.path("home/.local/state/rejoin/keys")));
-    let keys = Some(Keyholder::new(Places { keyring: None, files: Some(files) }));
+    let files: Arc<dyn SecretStore> = Arc::new(SecretFiles::new(world.path("home/.local/state/rejoin/keys")));
+    let keys = Some(Keyholder::new(SecretStores { keyring: None, files: Some(files) }));
     let archive = Archive::open_with(url, &Access { keys, ..Access::default() })?;
     let conversations = archive.maintenance().survey()?.conversations;
     let mut all: Vec<String> =

@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::formats::{Format, SOURCE, Source};
 use crate::model::{ConversationId, MessageId, StoredConversation, StoredMessage};
 use crate::ops::{Destination, Import, ImportMode, Imported, Queue, import, is_used_here, unpack};
-use crate::store::{Named, Space};
+use crate::store::{BlobNames, Space};
 
 impl ArchiveImports<'_> {
     /// Imports a source. Importing it again adds only what is new; what is there stays as it is.
@@ -40,7 +40,7 @@ impl ArchiveImports<'_> {
 
     /// The text that an imported message was read from; none when it was not imported.
     pub fn source_of(&self, id: ConversationId, message: MessageId) -> Result<Option<String>> {
-        let name = Named::One(message.as_str().as_bytes());
+        let name = BlobNames::One(message.as_str().as_bytes());
         let mut text = None;
         self.archive.store().get(Space::Source, Some(id), name, &mut |_, packed| {
             text = Some(unpack(packed)?);

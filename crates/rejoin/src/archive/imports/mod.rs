@@ -20,7 +20,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::formats::{Detection, Finder, Fingerprint, Format, PathKey, Source, key_of};
 use crate::model::ConversationId;
 use crate::ops::{Import, ImportMode, Imported, Queue, import};
-use crate::store::{Named, Put, Safety, Space};
+use crate::store::{BlobNames, Put, Safety, Space};
 
 /// What was read to its end waits no longer than this to be stored, once the next source is read.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -126,7 +126,7 @@ impl ArchiveImports<'_> {
     /// What was imported before.
     pub fn known(&self) -> Result<Imports> {
         let mut imports = Imports::default();
-        self.archive.store().get(Space::Import, None, Named::ALL, &mut |name, bytes| {
+        self.archive.store().get(Space::Import, None, BlobNames::ALL, &mut |name, bytes| {
             // A note that cannot be read is written again when its source is.
             if let (Ok(path), Ok(note)) = (PathKey::try_from(name), serde_json::from_slice::<Note>(bytes)) {
                 imports.given.extend(&note.conversations);

@@ -8,7 +8,7 @@ use serde::{Serialize, Serializer};
 use crate::archive::{Archive, AuditAction, AuditEntry};
 use crate::error::{ErrorKind, Result};
 use crate::model::ConversationId;
-use crate::vault::Vault;
+use crate::vault::VaultAdmin;
 
 /// How long another process that changes keys is waited for.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -50,7 +50,7 @@ impl Serialize for PurgeKeys {
 
 impl Archive {
     /// The vault, if it can replace its keys.
-    pub(super) fn key_replacer(&self) -> Option<&dyn Vault> {
+    pub(super) fn key_replacer(&self) -> Option<&dyn VaultAdmin> {
         self.vault.as_deref().filter(|vault| vault.replaces_keys())
     }
 

@@ -3,7 +3,7 @@
 use crate::archive::Archive;
 use crate::archive::purge::{UNERASED, keys};
 use crate::error::Result;
-use crate::store::{Named, Put, Safety, Space};
+use crate::store::{BlobNames, Put, Safety, Space};
 
 /// What holds content without belonging to a conversation. The keys of a vault, the audit log and the notes of imports,
 /// which are hashes and ids, stay.
@@ -44,7 +44,7 @@ impl Archive {
         };
         let marks: Vec<_> = marks.into_iter().map(|mark| self.redacted_name(mark)).collect();
         let mut names: Vec<Vec<u8>> = Vec::new();
-        let read = self.store().get(space, None, Named::ALL, &mut |name, _| {
+        let read = self.store().get(space, None, BlobNames::ALL, &mut |name, _| {
             if marks.iter().all(|mark| mark.as_bytes() != name) {
                 names.push(name.to_vec());
             }
@@ -65,6 +65,6 @@ impl Archive {
 
     /// True when nothing is left that does not open.
     fn opens_unowned(&self) -> bool {
-        UNOWNED.iter().all(|space| self.store().get(*space, None, Named::ALL, &mut |_, _| Ok(())).is_ok())
+        UNOWNED.iter().all(|space| self.store().get(*space, None, BlobNames::ALL, &mut |_, _| Ok(())).is_ok())
     }
 }

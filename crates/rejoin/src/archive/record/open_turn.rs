@@ -8,7 +8,7 @@ use crate::archive::{Archive, ArchiveOpenTurns};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{ConversationId, Message, MessageId, Receipt, Time, interrupted};
 use crate::ops::{in_line, stamp};
-use crate::store::{Named, Put, Safety, Space, Stale};
+use crate::store::{BlobNames, Put, Safety, Space, Stale};
 
 /// The version of what is written; a greater one is left alone.
 const VERSION: u32 = 1;
@@ -172,14 +172,15 @@ impl Archive {
     /// Those that can be read, and how the read ended.
     fn read_open_turns(&self, conversation: ConversationId) -> (Vec<OpenTurn>, Result<()>) {
         let (mut found, mut torn) = (Vec::new(), Ok(()));
-        let read = self.store().get(Space::OpenTurn, Some(conversation), Named::ALL, &mut |name, bytes| {
-            match decode(name, bytes) {
-                Ok(turn) => found.push(turn),
-                Err(error) if error.kind() == ErrorKind::Corrupt => torn = Err(error),
-                Err(error) => tracing::warn!(%conversation, ?error, "an open turn cannot be read"),
-            }
-            Ok(())
-        });
+        let read =
+            self.store().get(Space::OpenTurn, Some(conversation), BlobNames::ALL, &mut |name, bytes| {
+                match decode(name, bytes) {
+                    Ok(turn) => found.push(turn),
+                    Err(error) if error.kind() == ErrorKind::Corrupt => torn = Err(error),
+                    Err(error) => tracing::warn!(%conversation, ?error, "an open turn cannot be read"),
+                }
+                Ok(())
+            });
         (found, read.and(torn))
     }
 }

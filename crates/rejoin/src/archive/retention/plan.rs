@@ -5,7 +5,7 @@ use crate::archive::retention::planner::Planner;
 use crate::archive::{Archive, ArchiveRetention};
 use crate::error::{ErrorKind, Result};
 use crate::model::{ConversationId, StoredConversation, Time};
-use crate::store::{Named, Put, Safety, Space};
+use crate::store::{BlobNames, Put, Safety, Space};
 
 /// Under this name and that of a process, a conversation is marked as in use by it.
 const IN_USE: &str = "in-use:";
@@ -108,12 +108,12 @@ impl Archive {
             is_in_use = true;
             Ok(())
         };
-        match self.store().get(Space::OpenTurn, Some(id), Named::ALL, &mut found) {
+        match self.store().get(Space::OpenTurn, Some(id), BlobNames::ALL, &mut found) {
             // A reply that does not open was there all the same.
             Err(error) if error.kind() == ErrorKind::Corrupt => return Ok(true),
             other => other?,
         }
-        let marks = Named::Beginning(IN_USE.as_bytes());
+        let marks = BlobNames::Prefix(IN_USE.as_bytes());
         let read = self.store().get(Space::State, Some(id), marks, &mut |name, _| {
             let writer = str::from_utf8(&name[IN_USE.len()..]).unwrap_or_default();
             is_in_use |= (sweep.is_alive)(writer);

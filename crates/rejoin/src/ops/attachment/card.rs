@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::Result;
 use crate::model::{Attachment, AttachmentKind, ConversationId, Digest, Time, digest_in, uri_of};
 use crate::ops::attachment::chunks::Set;
-use crate::store::{Named, Put, Read, Space};
+use crate::store::{BlobNames, Put, Read, Space};
 
 /// The beginning of the names of cards, which are the addresses of their attachments.
 pub(crate) const CARDS: &[u8] = b"attachment:";
@@ -68,7 +68,7 @@ pub(super) const fn put<'a>(owner: ConversationId, name: &'a [u8], bytes: Option
 /// The card of one attachment.
 pub(super) fn card(store: &dyn Read, owner: ConversationId, digest: Digest) -> Result<Option<Card>> {
     let mut found = None;
-    store.get(Space::State, Some(owner), Named::One(&name(digest)), &mut |_, bytes| {
+    store.get(Space::State, Some(owner), BlobNames::One(&name(digest)), &mut |_, bytes| {
         found = serde_json::from_slice(bytes).ok();
         Ok(())
     })?;
@@ -78,7 +78,7 @@ pub(super) fn card(store: &dyn Read, owner: ConversationId, digest: Digest) -> R
 /// The cards of all attachments of a conversation, by digest.
 pub(crate) fn cards(store: &dyn Read, owner: ConversationId) -> Result<Vec<(Attachment, Card)>> {
     let mut found = Vec::new();
-    store.get(Space::State, Some(owner), Named::Beginning(CARDS), &mut |name, bytes| {
+    store.get(Space::State, Some(owner), BlobNames::Prefix(CARDS), &mut |name, bytes| {
         let digest = str::from_utf8(name).ok().and_then(digest_in);
         match (digest, serde_json::from_slice::<Card>(bytes)) {
             (Some(digest), Ok(card)) => found.push((card.of(digest), card)),

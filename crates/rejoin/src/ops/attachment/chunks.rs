@@ -7,7 +7,7 @@ use sha2::{Digest as _, Sha256};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{ConversationId, Digest};
 use crate::ops::attachment::card;
-use crate::store::{Named, Put, Read, Space};
+use crate::store::{BlobNames, Put, Read, Space};
 
 /// The chunks that make up an attachment when it is cut at a size. Those of another size have other names, so that two who
 /// store the same bytes at once and cut them differently do not get into each other's way.
@@ -35,10 +35,15 @@ impl Set {
     pub(super) fn is_there(self, store: &dyn Read, owner: ConversationId, digest: Digest) -> Result<bool> {
         let Some(last) = self.count.checked_sub(1) else { return Ok(true) };
         let mut found = false;
-        store.get(Space::Attachment, Some(owner), Named::One(&self.name(digest, last)), &mut |_, _| {
-            found = true;
-            Ok(())
-        })?;
+        store.get(
+            Space::Attachment,
+            Some(owner),
+            BlobNames::One(&self.name(digest, last)),
+            &mut |_, _| {
+                found = true;
+                Ok(())
+            },
+        )?;
         Ok(found)
     }
 
@@ -53,7 +58,7 @@ impl Set {
         let (mut hash, mut length) = (Sha256::new(), 0);
         for (name, number) in self.names(digest).zip(0..) {
             let mut found = false;
-            let got = store.get(Space::Attachment, Some(owner), Named::One(&name), &mut |_, bytes| {
+            let got = store.get(Space::Attachment, Some(owner), BlobNames::One(&name), &mut |_, bytes| {
                 found = true;
                 hash.update(bytes);
                 length += bytes.len() as u64;
@@ -96,11 +101,15 @@ pub(super) fn each(
     digest: Digest,
     visit: &mut dyn FnMut(&[u8], &[u8]),
 ) -> Result<()> {
-    let seen =
-        store.get(Space::Attachment, Some(owner), Named::Beginning(digest.as_bytes()), &mut |name, bytes| {
+    let seen = store.get(
+        Space::Attachment,
+        Some(owner),
+        BlobNames::Prefix(digest.as_bytes()),
+        &mut |name, bytes| {
             visit(name, bytes);
             Ok(())
-        });
+        },
+    );
     match seen {
         // What does not open is passed over.
         Err(error) if error.kind() == ErrorKind::Corrupt => Ok(()),

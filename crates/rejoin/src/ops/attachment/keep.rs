@@ -11,7 +11,7 @@ use crate::ops::attachment::card::{self, Card};
 use crate::ops::attachment::chunks::Set;
 use crate::ops::attachment::unused::erase;
 use crate::ops::attachment::{Detached, chunks};
-use crate::store::{Named, Put, Safety, Space, Store};
+use crate::store::{BlobNames, Put, Safety, Space, Store};
 
 /// How many bytes are one write, unless a chunk is larger.
 const AT_ONCE: usize = 1 << 20;
@@ -21,7 +21,7 @@ const HELD: usize = 8 << 20;
 
 /// Keeps attachments of one conversation.
 #[derive(Clone, Copy)]
-pub(crate) struct Keeper<'a> {
+pub(crate) struct AttachmentWriter<'a> {
     pub(crate) store: &'a dyn Store,
     pub(crate) owner: ConversationId,
     /// The size of a chunk.
@@ -29,7 +29,7 @@ pub(crate) struct Keeper<'a> {
     pub(crate) now: Time,
 }
 
-impl Keeper<'_> {
+impl AttachmentWriter<'_> {
     /// Keeps what was taken out of a block. What is there already and whole is not written again.
     ///
     /// Its card waits for the turn that refers to it.
@@ -162,10 +162,15 @@ impl Keeper<'_> {
             self.put_card(own.digest, &card.clone().waiting(self.now))?;
             for (from, to) in staged.names(stand_in).zip(card.set().names(own.digest)) {
                 let mut piece = None;
-                self.store.get(Space::Attachment, Some(self.owner), Named::One(&from), &mut |_, bytes| {
-                    piece = Some(bytes.to_vec());
-                    Ok(())
-                })?;
+                self.store.get(
+                    Space::Attachment,
+                    Some(self.owner),
+                    BlobNames::One(&from),
+                    &mut |_, bytes| {
+                        piece = Some(bytes.to_vec());
+                        Ok(())
+                    },
+                )?;
                 let piece = piece.ok_or_else(|| Error::corrupt("a chunk that was stored is missing"))?;
                 self.store.put(&[chunks::put(self.owner, &to, Some(&piece))], Safety::Synced)?;
             }

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 
 pub(crate) use card::{CARDS, Settled, cards, settle};
 pub(crate) use chunks::read;
-pub(crate) use keep::Keeper;
+pub(crate) use keep::AttachmentWriter;
 pub(crate) use reference::{
     Detached, Packing, detach, detach_binary, disown, has_attachments, put_back, referred, renamed,
 };

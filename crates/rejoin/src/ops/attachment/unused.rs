@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::model::{Attachment, ConversationId, Digest, Message, Time, digest_in, uri_of};
 use crate::ops::attachment::card::{self, Card, cards};
 use crate::ops::attachment::{chunks, referred};
-use crate::store::{ListQuery, Named, Order, Put, Safety, Selection, Space, Store};
+use crate::store::{BlobNames, ListQuery, Order, Put, Safety, Selection, Space, Store};
 
 /// How long a turn may be under way after its attachments were written: as long as a store may fail and come back.
 const UNDER_WAY: i64 = 60 * 60 * 1_000_000;
@@ -115,7 +115,7 @@ fn used(store: &dyn Store, owner: ConversationId) -> Result<BTreeSet<Digest>> {
     for row in store.list(&one)?.items {
         used.extend(mentions(&row.header));
     }
-    store.get(Space::OpenTurn, Some(owner), Named::ALL, &mut |_, bytes| {
+    store.get(Space::OpenTurn, Some(owner), BlobNames::ALL, &mut |_, bytes| {
         used.extend(mentions(&String::from_utf8_lossy(bytes)));
         Ok(())
     })?;

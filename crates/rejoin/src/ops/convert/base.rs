@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 use crate::error::Result;
 use crate::model::{ConversationId, Digest, Time};
 use crate::ops::convert::{Blobs, Links, add};
-use crate::store::{Named, Put, Read, Row, Safety, Space, Store};
+use crate::store::{BlobNames, Put, Read, Row, Safety, Space, Store};
 
 /// Where it is kept, beside notes about other sources, whose names are longer.
 const PLACE: (Space, &[u8]) = (Space::Import, b"converted");
@@ -48,7 +48,7 @@ impl Base {
     /// What is known of a copy; nothing, if it was never whole.
     pub(crate) fn read(copy: &dyn Read) -> Result<Self> {
         let mut base = Self::default();
-        copy.get(PLACE.0, None, Named::One(PLACE.1), &mut |_, bytes| {
+        copy.get(PLACE.0, None, BlobNames::One(PLACE.1), &mut |_, bytes| {
             base = serde_json::from_slice(bytes).unwrap_or_default();
             Ok(())
         })?;

@@ -17,8 +17,8 @@ use base::{Since, Whose, hash, is_own, state};
 use crate::error::{Error, Result};
 use crate::model::{ConversationId, Digest, MessageId, Time};
 use crate::store::{
-    Anchor, Change, Cursor, Entry, ListQuery, Named, Note, Opening, Order, Put, Read, Row, Safety, Selection,
-    Space, Stale, Stamp, Store, Target, Tip, Turn, What, newest_stamp,
+    Anchor, BlobNames, Change, Cursor, Entry, ListQuery, Note, Opening, Order, PreviewUpdate, Put, Read, Row,
+    Safety, Selection, Space, Stale, Stamp, Store, Target, Turn, What, newest_stamp,
 };
 
 /// How many conversations are listed at a time.
@@ -149,7 +149,7 @@ type Blobs = BTreeMap<Vec<u8>, [u8; 32]>;
 
 fn blobs(store: &dyn Read, space: Space, owner: Option<ConversationId>) -> Result<Blobs> {
     let mut blobs = BTreeMap::new();
-    store.get(space, owner, Named::ALL, &mut |name, bytes| {
+    store.get(space, owner, BlobNames::ALL, &mut |name, bytes| {
         if !is_own(space, name) {
             blobs.insert(name.to_vec(), Sha256::digest(bytes).into());
         }
@@ -396,7 +396,7 @@ fn append(to: &dyn Store, row: &Row, opening: Option<Opening<'_>>, entries: &[En
         opening,
         stale: Stale::Branch,
         entries,
-        tip: Tip { first, last },
+        previews: PreviewUpdate { first, last },
         branch: None,
         active: if entries.is_empty() { row.created.min(row.active) } else { row.active },
         now: row.active,
@@ -438,7 +438,7 @@ fn copy_blobs(from: &dyn Store, to: &dyn Store, whose: Whose, base: &mut Base) -
         None => true,
     };
     let mut held: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
-    from.get(space, owner, Named::Beginning(b""), &mut |name, bytes| {
+    from.get(space, owner, BlobNames::Prefix(b""), &mut |name, bytes| {
         if !is_own(space, name) && is_wanted(name, &Sha256::digest(bytes).into()) {
             held.push((name.to_vec(), bytes.to_vec()));
         }

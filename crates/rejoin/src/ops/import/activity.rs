@@ -7,7 +7,7 @@
 use crate::error::Result;
 use crate::model::{Conversation, ConversationId, Time};
 use crate::ops::import::route::Route;
-use crate::store::{Named, Put, Row, Space, Store};
+use crate::store::{BlobNames, Put, Row, Space, Store};
 
 const NAME: &[u8] = b"import.dated";
 
@@ -48,7 +48,7 @@ pub(crate) fn is_used_here(
         return Ok(false);
     }
     let mut dated = origin.imported_at;
-    store.get(Space::State, Some(id), Named::One(NAME), &mut |_, bytes| {
+    store.get(Space::State, Some(id), BlobNames::One(NAME), &mut |_, bytes| {
         let noted = str::from_utf8(bytes).ok().and_then(|text| text.parse().ok());
         dated = noted.unwrap_or(dated);
         Ok(())

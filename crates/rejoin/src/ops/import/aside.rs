@@ -7,7 +7,7 @@ use crate::formats::Aside;
 use crate::ops::import::ImportMode;
 use crate::ops::import::growing::Growing;
 use crate::ops::sources::source_hash;
-use crate::store::{Named, Space};
+use crate::store::{BlobNames, Space};
 
 impl Growing<'_> {
     /// Keeps a line that is no message.
@@ -32,7 +32,7 @@ impl Growing<'_> {
             self.into.store.get(
                 Space::Source,
                 Some(self.id),
-                Named::Beginning(b"line:"),
+                BlobNames::Prefix(b"line:"),
                 &mut |name, _| {
                     names.insert(name.to_vec());
                     Ok(())

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::error::{Error, Result};
 use crate::model::Digest;
-use crate::ops::attachment::{Detached, Keeper, cards, erase_unused, settle};
+use crate::ops::attachment::{AttachmentWriter, Detached, cards, erase_unused, settle};
 use crate::ops::import::ImportMode;
 use crate::ops::import::growing::Growing;
 use crate::ops::prepare::Encoded;
@@ -62,8 +62,8 @@ impl Growing<'_> {
         }
         let into = self.into;
         let chunk_bytes = into.attachment_chunk_bytes;
-        let keeper = Keeper { store: into.store, owner: self.id, chunk_bytes, now: into.now };
-        stored.detached.iter().try_for_each(|detached| keeper.keep(detached))?;
+        let writer = AttachmentWriter { store: into.store, owner: self.id, chunk_bytes, now: into.now };
+        stored.detached.iter().try_for_each(|detached| writer.keep(detached))?;
         if self.exists {
             self.batch.settle(settle(into.store, self.id, stored.referred.iter().copied())?);
         }

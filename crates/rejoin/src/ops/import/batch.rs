@@ -5,7 +5,9 @@ use crate::model::{ConversationId, Digest, Message, MessageId, Previews, Time};
 use crate::ops::attachment::Settled;
 use crate::ops::import::activity::Dating;
 use crate::ops::sources::Packer;
-use crate::store::{Anchor, Entry, Facets, Note, Opening, Put, Safety, Space, Stale, Store, Tip, Turn};
+use crate::store::{
+    Anchor, Entry, Facets, Note, Opening, PreviewUpdate, Put, Safety, Space, Stale, Store, Turn,
+};
 
 /// So many messages are one append. Their ids are spread over an index, so that each append writes most pages of it:
 /// fewer appends write fewer pages, and sync less often.
@@ -192,7 +194,7 @@ impl Batch {
             opening,
             stale: Stale::Branch,
             entries: &parts.entries,
-            tip: Tip { first: &self.previews.first, last: &self.previews.last },
+            previews: PreviewUpdate { first: &self.previews.first, last: &self.previews.last },
             branch: None,
             active: match dating {
                 Dating::BySource => self.active(created, now),

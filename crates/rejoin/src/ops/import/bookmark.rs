@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::model::{ConversationId, MessageId};
-use crate::store::{Named, Put, Safety, Space, Store};
+use crate::store::{BlobNames, Put, Safety, Space, Store};
 
 const NAME: &[u8] = b"import.head";
 
@@ -34,7 +34,7 @@ impl Bookmark {
     /// The one that an import has left.
     pub(super) fn left(store: &dyn Store, id: ConversationId) -> Result<Option<Self>> {
         let mut left = None;
-        store.get(Space::State, Some(id), Named::One(NAME), &mut |_, bytes| {
+        store.get(Space::State, Some(id), BlobNames::One(NAME), &mut |_, bytes| {
             left = serde_json::from_slice(bytes).ok();
             Ok(())
         })?;

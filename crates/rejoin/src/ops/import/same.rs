@@ -11,7 +11,7 @@ use crate::ops::import::growing::Growing;
 use crate::ops::marker::is_same;
 use crate::ops::prepare::Encoded;
 use crate::ops::sources::source_hash;
-use crate::store::{Named, Selection, Space};
+use crate::store::{BlobNames, Selection, Space};
 
 /// The longest text of a message that is compared; a line has a limit, too.
 const SOURCE_BYTES: usize = 1 << 30;
@@ -81,7 +81,7 @@ impl Growing<'_> {
 
     /// What a stored message was read from, if that can have been this text; none when it is not kept.
     pub(super) fn stored_source(&self, id: MessageId, source: &str) -> Result<Option<String>> {
-        let name = Named::One(id.as_str().as_bytes());
+        let name = BlobNames::One(id.as_str().as_bytes());
         let mut stored = None;
         // A marker is longer than what it stands for, but never by so much.
         let most = source.len().saturating_mul(16).saturating_add(1 << 10).min(SOURCE_BYTES);

@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::error::Result;
 use crate::ops::redact::find::Rule;
-use crate::store::{Named, Put, Safety, Space, Store, Task};
+use crate::store::{BlobNames, Put, Safety, Space, Store, Task};
 
 /// What the key is stored under.
 pub(crate) const KEY_NAME: &[u8] = b"redact.key";
@@ -74,7 +74,7 @@ impl HashKey {
 
     fn stored(store: &dyn Store) -> Result<Option<Self>> {
         let mut key = None;
-        store.get(Space::State, None, Named::One(KEY_NAME), &mut |_, bytes| {
+        store.get(Space::State, None, BlobNames::One(KEY_NAME), &mut |_, bytes| {
             key = bytes.try_into().ok().map(Self);
             Ok(())
         })?;

@@ -11,7 +11,7 @@ use crate::ops::attachment::CARDS;
 use crate::ops::redact::{KEY_NAME, Redactor, Tally};
 use crate::ops::scrub::{Findings, ScrubPlace};
 use crate::ops::sources::{Packer, source_hash, unpack};
-use crate::store::{Named, Put, Space, Store};
+use crate::store::{BlobNames, Put, Space, Store};
 
 /// The beginning of the names of lines that are no messages.
 const LINE: &str = "line:";
@@ -77,7 +77,7 @@ impl Shelves {
     ) -> Result<()> {
         let place = if space == Space::OpenTurn { ScrubPlace::OpenTurn } else { ScrubPlace::State };
         let there = names(store, space, owner)?;
-        store.get(space, owner, Named::ALL, &mut |name, bytes| {
+        store.get(space, owner, BlobNames::ALL, &mut |name, bytes| {
             let mut tally = Tally::default();
             let text = str::from_utf8(bytes).ok().filter(|_| name != KEY_NAME && !name.starts_with(CARDS));
             let clean = text.and_then(|text| redactor.line(text, &mut tally));
@@ -100,7 +100,7 @@ impl Shelves {
         findings: &mut Findings,
     ) -> Result<()> {
         let there = names(store, Space::Project, None)?;
-        store.get(Space::Project, None, Named::ALL, &mut |name, bytes| {
+        store.get(Space::Project, None, BlobNames::ALL, &mut |name, bytes| {
             let mut tally = Tally::default();
             let clean_name = str::from_utf8(name).ok().and_then(|name| redactor.name(name, &mut tally));
             let clean = serde_json::from_slice(bytes).ok().and_then(|mut fields: Fields| {
@@ -149,7 +149,7 @@ impl Shelves {
         id: ConversationId,
         findings: &mut Findings,
     ) -> Result<()> {
-        store.get(Space::Source, Some(id), Named::ALL, &mut |name, packed| {
+        store.get(Space::Source, Some(id), BlobNames::ALL, &mut |name, packed| {
             let mut tally = Tally::default();
             let Some(clean) = redactor.line(&unpack(packed)?, &mut tally) else { return Ok(()) };
             let hash = source_hash(&clean);
@@ -176,7 +176,7 @@ impl Shelves {
 /// What blobs are stored under.
 fn names(store: &dyn Store, space: Space, owner: Option<ConversationId>) -> Result<HashSet<Vec<u8>>> {
     let mut names = HashSet::new();
-    store.get(space, owner, Named::ALL, &mut |name, _| {
+    store.get(space, owner, BlobNames::ALL, &mut |name, _| {
         names.insert(name.to_vec());
         Ok(())
     })?;

@@ -13,12 +13,12 @@ use std::collections::BTreeMap;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Branch, Conversation, ConversationId, Digest, MessageId, Redacted, Time};
-use crate::ops::attachment::{Keeper, erase_unused, settle};
+use crate::ops::attachment::{AttachmentWriter, erase_unused, settle};
 use crate::ops::redact::{Redactor, Tally};
 use crate::ops::scrub::attachments::Cleansed;
 use crate::ops::scrub::blobs::Shelves;
 use crate::ops::scrub::messages::Chain;
-use crate::store::{Change, Facets, ListQuery, Note, Row, Safety, Store, Tip};
+use crate::store::{Change, Facets, ListQuery, Note, PreviewUpdate, Row, Safety, Store};
 
 /// How often a conversation that somebody else changes meanwhile is looked at again.
 const ATTEMPTS: usize = 10;
@@ -166,8 +166,8 @@ pub(crate) fn scrub_conversation(
         let plan = Plan::make(store, redactor, id, &mut findings)?;
         if mode == ScrubMode::Replace && !plan.is_empty() {
             before()?;
-            let keeper = Keeper { store, owner: id, chunk_bytes, now };
-            match plan.carry_out(&keeper) {
+            let writer = AttachmentWriter { store, owner: id, chunk_bytes, now };
+            match plan.carry_out(&writer) {
                 Err(error) if error.kind() == ErrorKind::Conflict => continue,
                 other => other?,
             }
@@ -245,8 +245,8 @@ impl Plan {
     }
 
     /// Order: what stands beside the messages first, because rewriting them erases what stood there.
-    fn carry_out(&self, keeper: &Keeper<'_>) -> Result<()> {
-        let (store, id, now) = (keeper.store, self.row.id, keeper.now);
+    fn carry_out(&self, writer: &AttachmentWriter<'_>) -> Result<()> {
+        let (store, id, now) = (writer.store, self.row.id, writer.now);
         let mut version = self.row.version;
         let mut amend = |change: &Change<'_>| {
             version = store.amend(id, Some(version), change, now)?;
@@ -265,9 +265,12 @@ impl Plan {
             let note = Note { label: Some(label), is_pinned: *is_pinned };
             amend(&Change::Note(*message, note))?;
         }
-        self.cleansed.clean().try_for_each(|clean| keeper.keep(clean))?;
+        self.cleansed.clean().try_for_each(|clean| writer.keep(clean))?;
         let (first, last) = (&self.chain.first, &self.chain.last);
-        amend(&Change::Rewrite { messages: &self.chain.rewritten(), tip: Tip { first, last } })?;
+        amend(&Change::Rewrite {
+            messages: &self.chain.rewritten(),
+            previews: PreviewUpdate { first, last },
+        })?;
         let settled = settle(store, id, self.cleansed.clean().map(|clean| clean.digest))?;
         let cards: Vec<_> = settled.iter().map(|card| card.put(id)).collect();
         if cards.is_empty() { Ok(()) } else { store.put(&cards, Safety::Synced) }

@@ -18,7 +18,7 @@ pub struct Batch<'a> {
     ///
     /// An append, an amendment and a deletion always have one. [`Edit::None`] and [`Edit::Confirm`] never do,
     /// and a removal only if messages go.
-    pub change: Option<Entry>,
+    pub change: Option<LogEntry>,
 }
 
 impl<'a> Batch<'a> {
@@ -26,14 +26,14 @@ impl<'a> Batch<'a> {
     pub const NOTHING: Self = Self { edit: Edit::None, blobs: Cow::Borrowed(&[]), change: None };
 
     /// Changes a conversation, and notes it.
-    pub const fn of(edit: Edit<'a>, change: Option<Entry>) -> Self {
+    pub const fn of(edit: Edit<'a>, change: Option<LogEntry>) -> Self {
         Self { edit, blobs: Cow::Borrowed(&[]), change }
     }
 }
 
 /// An entry of the log of changes. The backend assigns its stamp.
 #[derive(Clone, Debug)]
-pub struct Entry {
+pub struct LogEntry {
     /// The conversation that changes.
     pub conversation: ConversationId,
     /// When.
@@ -81,7 +81,7 @@ pub struct Append<'a> {
     /// Which.
     pub conversation: ConversationId,
     /// Set when it is created.
-    pub opening: Option<Opening<'a>>,
+    pub opening: Option<NewConversation<'a>>,
     /// New messages, in order of sequence. The last becomes the head.
     pub messages: Vec<NewMessage<'a>>,
     /// The activity time of this turn alone.
@@ -98,7 +98,7 @@ pub struct Append<'a> {
 
 /// How a conversation starts. Its version is 1, and its next sequence too.
 #[derive(Clone, Copy, Debug)]
-pub struct Opening<'a> {
+pub struct NewConversation<'a> {
     /// What to filter by.
     pub facets: &'a Facets,
     /// The header's bytes.
@@ -144,7 +144,7 @@ pub struct Amend<'a> {
     /// If set, the stored last preview after the change. A backend sets it after it applied `change`. Only
     /// `sealed` gives one, because it encrypts other fields with the preview; a change of the previews then
     /// says the same.
-    pub tip: Option<&'a [u8]>,
+    pub last: Option<&'a [u8]>,
 }
 
 /// What changes about a conversation.

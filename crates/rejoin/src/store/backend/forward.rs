@@ -5,23 +5,23 @@ use std::time::Duration;
 
 use crate::error::Result;
 use crate::model::ConversationId;
-use crate::store::backend::{Ask, Backend, Decide, Lists, Prefixes, Rows, Trim, Words};
+use crate::store::backend::{Backend, CommitHint, Decide, ListIndex, NameIndex, Rows, SearchIndex, Trim};
 use crate::store::{Capabilities, Changed, Progress, Safety, Space, Stamp, Task};
 
 /// Passes every call on to another backend.
 macro_rules! forward {
     ($self:ident, $to:expr) => {
-        fn commit<'a>(&$self, ask: &Ask<'_>, safety: Safety, decide: &mut Decide<'_, 'a>) -> Result<()> {
-            $to.commit(ask, safety, decide)
+        fn commit<'a>(&$self, hint: &CommitHint<'_>, safety: Safety, decide: &mut Decide<'_, 'a>) -> Result<()> {
+            $to.commit(hint, safety, decide)
         }
 
         fn commit_each<'a>(
             &$self,
-            asks: &[Ask<'_>],
+            hints: &[CommitHint<'_>],
             safety: Safety,
             decide: &mut $crate::store::backend::DecideEach<'_, 'a>,
         ) -> Result<()> {
-            $to.commit_each(asks, safety, decide)
+            $to.commit_each(hints, safety, decide)
         }
 
         $crate::store::backend::forward_but_commits!($self, $to);
@@ -59,16 +59,16 @@ macro_rules! forward_but_commits {
             $to.upkeep(task, budget)
         }
 
-        fn lists(&$self) -> Option<&dyn Lists> {
-            $to.lists()
+        fn list_index(&$self) -> Option<&dyn ListIndex> {
+            $to.list_index()
         }
 
-        fn words(&$self) -> Option<&dyn Words> {
-            $to.words()
+        fn search_index(&$self) -> Option<&dyn SearchIndex> {
+            $to.search_index()
         }
 
-        fn prefixes(&$self) -> Option<&dyn Prefixes> {
-            $to.prefixes()
+        fn name_index(&$self) -> Option<&dyn NameIndex> {
+            $to.name_index()
         }
     };
 }

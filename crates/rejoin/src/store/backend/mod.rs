@@ -24,17 +24,19 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-pub use edit::{Amend, Amendment, Append, Batch, Edit, Entry, NewBody, NewMessage, Opening, Removal};
+pub use edit::{
+    Amend, Amendment, Append, Batch, Edit, LogEntry, NewBody, NewConversation, NewMessage, Removal,
+};
 pub(crate) use forward::{forward, forward_but_commits};
 pub(in crate::store) use text::text;
 
-pub use crate::store::tip::{Searchable, searchable};
+pub use crate::store::body::{Searchable, searchable};
 
 use crate::error::{Error, Result};
 use crate::model::{Branch, ConversationId, Digest, Head, MessageId, Time};
 use crate::store::{
-    Capabilities, Changed, Cursor, Facets, Found, Hit, ListQuery, Named, Order, Page, Progress, Row, Safety,
-    SearchQuery, Space, Stamp, Task, Version, VisitBlob,
+    BlobNames, Capabilities, Changed, Cursor, Facets, Found, Hit, ListQuery, Order, Page, Progress, Row,
+    Safety, SearchQuery, Space, Stamp, Task, Version, VisitBlob,
 };
 
 /// A place to store rows.
@@ -55,7 +57,7 @@ pub trait Backend: Send + Sync {
     /// read methods of this backend, which must not wait for the commit. If it fails, its error is returned
     /// and nothing is stored. With [`Safety::Synced`], the batch survives a power cut once this returns. An
     /// append of a message id that the conversation already has is a [conflict](crate::ErrorKind::Conflict).
-    fn commit<'a>(&self, ask: &Ask<'_>, safety: Safety, decide: &mut Decide<'_, 'a>) -> Result<()>;
+    fn commit<'a>(&self, hint: &CommitHint<'_>, safety: Safety, decide: &mut Decide<'_, 'a>) -> Result<()>;
 
     /// Calls `decide` once for each hint, in order, with its index and the newest rows, and stores the
     /// batches it returns.
@@ -65,7 +67,7 @@ pub trait Backend: Send + Sync {
     /// `commit` for each ([`one_by_one`]); batches before the one that fails stay.
     fn commit_each<'a>(
         &self,
-        asks: &[Ask<'_>],
+        hints: &[CommitHint<'_>],
         safety: Safety,
         decide: &mut DecideEach<'_, 'a>,
     ) -> Result<()>;
@@ -93,13 +95,13 @@ pub trait Backend: Send + Sync {
     fn upkeep(&self, task: Task, budget: Duration) -> Result<Progress>;
 
     /// Returns the index of conversations; none makes the keeper visit every conversation.
-    fn lists(&self) -> Option<&dyn Lists>;
+    fn list_index(&self) -> Option<&dyn ListIndex>;
 
     /// Returns the search index; none makes the keeper scan every message.
-    fn words(&self) -> Option<&dyn Words>;
+    fn search_index(&self) -> Option<&dyn SearchIndex>;
 
     /// Returns the index of ids and slugs; none makes the keeper visit every conversation and message.
-    fn prefixes(&self) -> Option<&dyn Prefixes>;
+    fn name_index(&self) -> Option<&dyn NameIndex>;
 }
 
 /// Decides what to store.
@@ -111,12 +113,12 @@ pub type DecideEach<'d, 'a> = dyn FnMut(usize, &dyn Rows) -> Result<Batch<'a>> +
 /// Implements [`Backend::commit_each`] for a backend that cannot combine commits: one commit for each hint.
 pub fn one_by_one(
     backend: &dyn Backend,
-    asks: &[Ask<'_>],
+    hints: &[CommitHint<'_>],
     safety: Safety,
     decide: &mut DecideEach<'_, '_>,
 ) -> Result<()> {
-    let mut asks = asks.iter().enumerate();
-    asks.try_for_each(|(place, ask)| backend.commit(ask, safety, &mut |rows| decide(place, rows)))
+    let mut hints = hints.iter().enumerate();
+    hints.try_for_each(|(place, hint)| backend.commit(hint, safety, &mut |rows| decide(place, rows)))
 }
 
 /// Removes messages of a conversation.
@@ -124,7 +126,7 @@ pub type Trim<'t> = dyn FnMut(&[MessageId]) -> Result<()> + 't;
 
 /// What a decision will mostly read, so that a backend can prefetch it. The decision may read other rows.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Ask<'a> {
+pub struct CommitHint<'a> {
     /// What is attempted, for the message of an error, such as `append a turn`.
     pub attempt: &'static str,
     /// The conversation it is about.
@@ -181,7 +183,7 @@ pub trait Rows {
         &self,
         space: Space,
         owner: Option<ConversationId>,
-        named: Named<'_>,
+        named: BlobNames<'_>,
         visit: &mut VisitBlob<'_>,
     ) -> Result<()>;
 }
@@ -348,19 +350,19 @@ impl ConversationRow {
 }
 
 /// An index of conversations, ordered by activity.
-pub trait Lists {
+pub trait ListIndex {
     /// Returns a page of the list. The rules of [`Read::list`](crate::store::Read::list) apply.
     fn list(&self, query: &ListQuery<'_>) -> Result<Page<ConversationRow>>;
 }
 
 /// A search index over messages.
-pub trait Words {
+pub trait SearchIndex {
     /// Returns a page of hits. The rules of [`Read::search`](crate::store::Read::search) apply.
     fn search(&self, query: &SearchQuery<'_>) -> Result<Page<Hit>>;
 }
 
 /// An index of conversation ids, slugs and message ids.
-pub trait Prefixes {
+pub trait NameIndex {
     /// Returns what begins with a text. The rules of [`Read::find`](crate::store::Read::find) apply.
     fn find(&self, text: &str, limit: usize) -> Result<Vec<Found>>;
 }

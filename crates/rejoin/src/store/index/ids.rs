@@ -7,7 +7,7 @@ use crate::store::index::{Span, malformed};
 
 /// One message of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Held {
+pub(crate) struct IndexedMessage {
     /// Its sequence.
     pub(crate) seq: u32,
     /// Its time.
@@ -22,7 +22,7 @@ pub(crate) struct Ids {
     /// What the segment covers.
     pub(crate) span: Span,
     /// Each message.
-    pub(crate) held: Vec<Held>,
+    pub(crate) held: Vec<IndexedMessage>,
 }
 
 impl Ids {
@@ -40,7 +40,7 @@ impl Ids {
             let id = rest.bytes(u64::from(length))?;
             let id = str::from_utf8(id).ok().and_then(|id| id.parse().ok());
             let id = id.ok_or_else(|| malformed("has a malformed message id"))?;
-            held.push(Held { seq, time: Time::from_micros(time), id });
+            held.push(IndexedMessage { seq, time: Time::from_micros(time), id });
         }
         if held.len() != span.messages as usize || seq != span.last {
             return Err(malformed("has not the messages that it names"));
@@ -72,7 +72,7 @@ impl Ids {
     }
 
     /// The message of a sequence, if it is there.
-    pub(crate) fn of(&self, seq: u32) -> Option<&Held> {
+    pub(crate) fn of(&self, seq: u32) -> Option<&IndexedMessage> {
         let place = self.held.binary_search_by_key(&seq, |held| held.seq).ok()?;
         Some(&self.held[place])
     }

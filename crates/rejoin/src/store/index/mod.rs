@@ -7,7 +7,6 @@
 //! length.
 
 mod checksum;
-mod hits;
 mod ids;
 mod merge;
 mod number;
@@ -16,8 +15,7 @@ mod words;
 mod write;
 
 pub(crate) use checksum::{chained, checksum};
-pub(crate) use hits::{Damage, Hits};
-pub(crate) use ids::{Held, Ids};
+pub(crate) use ids::{Ids, IndexedMessage};
 pub(crate) use merge::merge;
 pub(crate) use number::{Taker, fold, push, unfold};
 pub(crate) use pages::{PageWriter, Pages, Source, combine};

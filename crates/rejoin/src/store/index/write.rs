@@ -4,13 +4,13 @@ use std::collections::HashMap;
 
 use crate::model::{MessageId, Time, each_word};
 use crate::store::index::number::push;
-use crate::store::index::{BLOCK, Held, Ids, Span};
+use crate::store::index::{BLOCK, Ids, IndexedMessage, Span};
 
 /// A segment that is being made of messages.
 #[derive(Debug)]
 pub(crate) struct Draft {
     span: Span,
-    held: Vec<Held>,
+    held: Vec<IndexedMessage>,
     words: HashMap<Box<str>, Vec<u32>>,
 }
 
@@ -32,7 +32,7 @@ impl Draft {
         self.span.last = seq;
         self.span.messages += 1;
         self.span.bytes += size;
-        self.held.push(Held { seq, time, id });
+        self.held.push(IndexedMessage { seq, time, id });
         each_word(text, |word| match self.words.get_mut(word) {
             Some(sequences) if sequences.last() == Some(&seq) => {}
             Some(sequences) => sequences.push(seq),

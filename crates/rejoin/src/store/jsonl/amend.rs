@@ -6,7 +6,7 @@ use std::{fs, io};
 
 use crate::error::Result;
 use crate::model::ConversationId;
-use crate::store::backend::{Amend, Amendment, Entry};
+use crate::store::backend::{Amend, Amendment, LogEntry};
 use crate::store::durable;
 use crate::store::jsonl::Jsonl;
 use crate::store::jsonl::change_log::Noted;
@@ -22,7 +22,7 @@ impl Jsonl {
         turnstile: &mut Turnstile<'_>,
         look: Rc<Look>,
         amend: &Amend<'_>,
-        change: &Entry,
+        change: &LogEntry,
     ) -> Result<()> {
         if let Amendment::Rewrite(bodies, ..) = &amend.change {
             return self.rewrite_messages(turnstile, &look, amend, bodies, change);
@@ -31,7 +31,7 @@ impl Jsonl {
         let (id, kept) = (amend.conversation, &known.kept);
         let stamp = turnstile.next_stamp(kept.stamp);
         let mut bytes = Vec::new();
-        let last = amend.tip.map(owned_text).transpose()?;
+        let last = amend.last.map(owned_text).transpose()?;
         let line = Line { last, ..Line::meta(id, change.at).ending(stamp, kept.stamp) };
         line.write(&Meta::of(&amend.change, amend.version)?.to_json(), &mut bytes);
         turnstile.write(&Onto::End(opened, known), &bytes, &Noted::of(stamp, change))?;

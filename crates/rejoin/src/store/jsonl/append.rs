@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use crate::error::{Error, Result};
-use crate::store::backend::{Append, Entry, taken, unknown};
+use crate::store::backend::{Append, LogEntry, taken, unknown};
 use crate::store::jsonl::Jsonl;
 use crate::store::jsonl::change_log::Noted;
 use crate::store::jsonl::files::Look;
@@ -20,7 +20,7 @@ impl Jsonl {
         file: Option<Rc<Look>>,
         append: &Append<'_>,
         blobs: &[Put<'_>],
-        change: &Entry,
+        change: &LogEntry,
     ) -> Result<()> {
         let id = append.conversation;
         let known = file.as_ref().map(|look| &look.1).filter(|known| !known.is_nothing());

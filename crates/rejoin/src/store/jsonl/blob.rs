@@ -25,7 +25,7 @@ use crate::store::jsonl::sheet;
 use crate::store::jsonl::shelf::{self, Place, Shelf};
 use crate::store::jsonl::writing::Turnstile;
 
-use crate::store::{Named, Put, Safety, Space, Stamp, VisitBlob};
+use crate::store::{BlobNames, Put, Safety, Space, Stamp, VisitBlob};
 
 /// From how many blobs on one sync of the whole file system is shorter than one for each.
 const MANY: usize = 32;
@@ -64,7 +64,7 @@ impl Jsonl {
         &self,
         space: Space,
         owner: Option<ConversationId>,
-        named: Named<'_>,
+        named: BlobNames<'_>,
         visit: &mut VisitBlob<'_>,
     ) -> Result<()> {
         self.places(space, owner, named)?.iter().try_for_each(|place| self.shelf(place)?.visit(named, visit))
@@ -76,7 +76,7 @@ impl Jsonl {
         &self,
         kept: &Kept,
         space: Space,
-        named: Named<'_>,
+        named: BlobNames<'_>,
         visit: &mut VisitBlob<'_>,
     ) -> Result<()> {
         if shelf::has_many_files(space) {
@@ -94,10 +94,10 @@ impl Jsonl {
         &self,
         space: Space,
         owner: Option<ConversationId>,
-        named: Named<'_>,
+        named: BlobNames<'_>,
     ) -> Result<BTreeSet<Place>> {
         let place = |name: &[u8]| Place::of(space, owner, name);
-        if !shelf::has_many_files(space) || matches!(named, Named::One(_)) {
+        if !shelf::has_many_files(space) || matches!(named, BlobNames::One(_)) {
             return Ok([place(named.start())].into());
         }
         let mut names = shelf::names(&shelf::folder(&self.layout, space, owner))?;

@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{ConversationId, Time};
-use crate::store::backend::Entry;
+use crate::store::backend::LogEntry;
 use crate::store::durable;
 use crate::store::jsonl::fault::During;
 use crate::store::jsonl::lines::{Content, Lines, read_at};
@@ -307,7 +307,7 @@ fn read_since(file: &File, length: u64, after: Stamp) -> io::Result<Vec<Changed>
 
 impl Noted {
     /// A note of a change, which is not safe yet.
-    pub(super) fn of(stamp: Stamp, change: &Entry) -> Self {
+    pub(super) fn of(stamp: Stamp, change: &LogEntry) -> Self {
         let what = match &change.what {
             What::Stored { messages } => Happened::Stored { messages: *messages },
             What::Changed => Happened::Changed,

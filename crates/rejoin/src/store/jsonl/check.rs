@@ -54,12 +54,12 @@ impl Jsonl {
             }
             Err(error) => return Err(error),
         };
-        let mut read = self.read_anew(id, &opened, Depth::Bodies);
+        let mut read = self.reread(id, &opened, Depth::Bodies);
         if read.as_ref().is_ok_and(|known| known.torn > 0) {
             // A turn that is being written looks the same; after waiting for those who write it is whole.
             change_log::since(&self.layout.changes(), Stamp::MAX, self.options.wait)?;
             opened.seen = Seen::of(&opened.file.metadata().during(|| "look at a file")?);
-            read = self.read_anew(id, &opened, Depth::Bodies);
+            read = self.reread(id, &opened, Depth::Bodies);
         }
         let path = opened.path.display();
         let known = match read {

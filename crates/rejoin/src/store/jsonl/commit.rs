@@ -4,43 +4,48 @@ use std::rc::Rc;
 
 use crate::error::{Error, Result};
 use crate::model::ConversationId;
-use crate::store::backend::{Ask, Batch, Decide, Edit, Entry, unknown};
+use crate::store::backend::{Batch, CommitHint, Decide, Edit, LogEntry, unknown};
 use crate::store::jsonl::Jsonl;
 use crate::store::jsonl::files::Look;
-use crate::store::jsonl::rows::Moment;
+use crate::store::jsonl::rows::JsonlRows;
 use crate::store::{Put, Safety};
 
 impl Jsonl {
-    pub(super) fn store(&self, ask: &Ask<'_>, safety: Safety, decide: &mut Decide<'_, '_>) -> Result<()> {
+    pub(super) fn store(
+        &self,
+        hint: &CommitHint<'_>,
+        safety: Safety,
+        decide: &mut Decide<'_, '_>,
+    ) -> Result<()> {
         let mut turnstile = self.begin_writing()?;
-        let moment = Moment::to_write(self, ask);
-        let Batch { edit, blobs, change } = decide(&moment)?;
+        let snapshot = JsonlRows::to_write(self, hint);
+        let Batch { edit, blobs, change } = decide(&snapshot)?;
         match edit {
             Edit::None => {
-                drop(moment);
+                drop(snapshot);
                 self.put_blobs(&mut turnstile, &blobs, safety)
             }
             Edit::Append(append) => {
-                let decided = moment.into_decided(append.conversation)?;
+                let decided = snapshot.into_decided(append.conversation)?;
                 self.append(&mut turnstile, decided, &append, &blobs, &noted(change)?)
             }
             Edit::Confirm(id) => {
-                let look = there(moment, id)?;
+                let look = there(snapshot, id)?;
                 turnstile.secure(&look.0, look.1.kept.stamp)
             }
             Edit::Amend(amend) => {
                 refuse_blobs(&blobs)?;
-                let look = there(moment, amend.conversation)?;
+                let look = there(snapshot, amend.conversation)?;
                 self.amend(&mut turnstile, look, &amend, &noted(change)?)
             }
             Edit::Remove(removal) => {
                 refuse_blobs(&blobs)?;
-                let look = there(moment, removal.conversation)?;
+                let look = there(snapshot, removal.conversation)?;
                 self.remove_messages(&mut turnstile, &look, &removal)
             }
             Edit::Delete(id) => {
                 refuse_blobs(&blobs)?;
-                let decided = moment.into_decided(id)?;
+                let decided = snapshot.into_decided(id)?;
                 let newest = decided.map_or(0, |look| look.1.kept.stamp);
                 self.delete(&mut turnstile, newest, &noted(change)?)
             }
@@ -49,12 +54,12 @@ impl Jsonl {
 }
 
 /// The file of a conversation that was found when the decision was made.
-fn there(moment: Moment<'_>, id: ConversationId) -> Result<Rc<Look>> {
-    moment.into_decided(id)?.filter(|look| !look.1.is_nothing()).ok_or_else(|| unknown(id))
+fn there(snapshot: JsonlRows<'_>, id: ConversationId) -> Result<Rc<Look>> {
+    snapshot.into_decided(id)?.filter(|look| !look.1.is_nothing()).ok_or_else(|| unknown(id))
 }
 
 /// A change of a file is noted before it happens, so it has to come with what is noted.
-fn noted(change: Option<Entry>) -> Result<Entry> {
+fn noted(change: Option<LogEntry>) -> Result<LogEntry> {
     change.ok_or_else(|| Error::invalid("change a conversation in plain files without a note"))
 }
 

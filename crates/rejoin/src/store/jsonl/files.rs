@@ -15,7 +15,7 @@ use crate::store::backend::unknown;
 use crate::store::jsonl::change_log::Told;
 use crate::store::jsonl::fault::During;
 use crate::store::jsonl::index::{Entry, KeyInLines};
-use crate::store::jsonl::scan::{Depth, Known};
+use crate::store::jsonl::scan::{Depth, ScannedFile};
 use crate::store::jsonl::{Jsonl, change_log, lock};
 use crate::store::{Stamp, User, durable};
 
@@ -70,7 +70,7 @@ pub(super) enum Purpose {
 #[derive(Debug)]
 struct Remembered {
     seen: Seen,
-    known: Arc<Known>,
+    known: Arc<ScannedFile>,
 }
 
 /// How a file looked: when it looks the same, it is the same.
@@ -110,11 +110,11 @@ pub(super) struct Opened {
 }
 
 /// A file, and what is known of it.
-pub(super) type Look = (Opened, Arc<Known>);
+pub(super) type Look = (Opened, Arc<ScannedFile>);
 
 impl Opened {
     /// What is wrong with a conversation in this file, in words.
-    pub(super) fn damage(&self, known: &Known) -> Vec<String> {
+    pub(super) fn damage(&self, known: &ScannedFile) -> Vec<String> {
         let mut damage = known.damage(&self.path);
         damage.extend(self.copies.iter().map(|copy| {
             format!("`{}` is read, and `{}` is another copy of it", self.path.display(), copy.display())
@@ -171,7 +171,7 @@ impl Jsonl {
         let path = self.layout.file(folder, id);
         let Ok(Some((file, seen))) = open_locked(self.user, &path, Purpose::Read) else { return (0, 0) };
         let opened = Opened { file, path, folder: folder.to_owned(), seen, copies: Vec::new() };
-        let known = self.read_anew(id, &opened, Depth::Fields);
+        let known = self.reread(id, &opened, Depth::Fields);
         known.map_or((0, 0), |known| (known.kept.stamp, known.kept.tree.messages().len()))
     }
 
@@ -203,7 +203,7 @@ impl Jsonl {
     }
 
     /// What a file says, read as far as it was not read before.
-    fn known(&self, id: ConversationId, opened: &Opened) -> Result<Arc<Known>> {
+    fn known(&self, id: ConversationId, opened: &Opened) -> Result<Arc<ScannedFile>> {
         let seen = opened.seen;
         let attempt = || format!("read conversation `{id}`");
         let remembered = lock(&self.files).known.remove(&id);
@@ -219,7 +219,7 @@ impl Jsonl {
                 self.go_on(Arc::make_mut(&mut known), opened, Depth::Fields)?;
                 known
             }
-            _ => Arc::new(self.read_anew(id, opened, Depth::Fields)?),
+            _ => Arc::new(self.reread(id, opened, Depth::Fields)?),
         };
         let mut files = lock(&self.files);
         if files.known.len() >= REMEMBERED {
@@ -230,13 +230,13 @@ impl Jsonl {
     }
 
     /// Reads a file from its beginning, and remembers nothing.
-    pub(super) fn read_anew(&self, id: ConversationId, opened: &Opened, depth: Depth) -> Result<Known> {
-        let mut known = Known::nothing_of(id);
+    pub(super) fn reread(&self, id: ConversationId, opened: &Opened, depth: Depth) -> Result<ScannedFile> {
+        let mut known = ScannedFile::nothing_of(id);
         self.go_on(&mut known, opened, depth)?;
         Ok(known)
     }
 
-    fn go_on(&self, known: &mut Known, opened: &Opened, depth: Depth) -> Result<()> {
+    fn go_on(&self, known: &mut ScannedFile, opened: &Opened, depth: Depth) -> Result<()> {
         let (id, longest) = (known.kept.id, self.options.longest_line);
         known.go_on(&opened.file, opened.seen.length, longest, depth, &|stamp| {
             let told = change_log::told_of(&self.layout.changes(), id, stamp)?;

@@ -3,13 +3,13 @@
 use crate::error::Result;
 use crate::model::MessageId;
 use crate::store::Found;
-use crate::store::backend::Prefixes;
+use crate::store::backend::NameIndex;
 use crate::store::jsonl::Jsonl;
 use crate::store::jsonl::index::quoted;
 use crate::store::jsonl::trusted::Reading;
 use crate::store::query::Sought;
 
-impl Prefixes for Jsonl {
+impl NameIndex for Jsonl {
     fn find(&self, text: &str, limit: usize) -> Result<Vec<Found>> {
         let sought = Sought::of(text);
         let slug = quoted(text);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{ConversationId, MessageId, Time};
-use crate::store::backend::{Amendment, ConversationRow, NewMessage, Opening};
+use crate::store::backend::{Amendment, ConversationRow, NewConversation, NewMessage};
 use crate::store::jsonl::line::{Blob, Line};
 use crate::store::jsonl::meta::{FORMAT, Meta, Start, header_of};
 use crate::store::tree::{self, ConversationTree};
@@ -32,7 +32,7 @@ pub(super) struct Kept {
 }
 
 /// A message, and where it stands in its file.
-pub(super) type Held = tree::Message<Spot>;
+pub(super) type LocatedMessage = tree::Message<Spot>;
 
 /// Lines that say what the first line of a new file would say.
 #[derive(Clone, Copy, Debug, Default)]
@@ -81,7 +81,7 @@ pub(super) struct Spot {
 impl Kept {
     pub(super) fn new(id: ConversationId) -> Self {
         let (facets, long_ago) = (Facets::default(), Time::default());
-        let opening = Opening { facets: &facets, header: b"{}", created: long_ago };
+        let opening = NewConversation { facets: &facets, header: b"{}", created: long_ago };
         Self {
             id,
             tree: ConversationTree::new(&opening, long_ago),

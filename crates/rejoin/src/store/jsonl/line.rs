@@ -15,9 +15,9 @@ use serde_json::value::RawValue;
 
 use crate::error::{Error, Result};
 use crate::model::{ConversationId, Digest, MessageId, Time};
+use crate::store::body::is_json;
 use crate::store::jsonl::fast_parse;
 use crate::store::jsonl::octets::Octets;
-use crate::store::tip::is_json;
 use crate::store::{Put, Space, Stamp};
 
 /// What stands between the fields of a line and its message.

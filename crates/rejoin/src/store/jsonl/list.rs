@@ -9,13 +9,13 @@ use rustix::fs::FlockOperation;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{ConversationId, Time};
-use crate::store::backend::{ConversationRow, Lists};
+use crate::store::backend::{ConversationRow, ListIndex};
 use crate::store::jsonl::fault::During;
 use crate::store::jsonl::files::{Opened, Purpose, Seen};
 use crate::store::jsonl::index::{self, Beginning, Columns, Entry, Folder, Wanted};
 use crate::store::jsonl::lines::{Content, LONGEST, Lines};
 use crate::store::jsonl::missing::Gone;
-use crate::store::jsonl::scan::{Depth, Known};
+use crate::store::jsonl::scan::{Depth, ScannedFile};
 use crate::store::jsonl::trusted::{Reading, Usable};
 use crate::store::jsonl::{Jsonl, change_log, recover};
 use crate::store::{Changed, ListQuery, Page, What, durable};
@@ -36,7 +36,7 @@ pub(super) struct Found {
     pub(super) damaged: Vec<String>,
 }
 
-impl Lists for Jsonl {
+impl ListIndex for Jsonl {
     fn list(&self, query: &ListQuery<'_>) -> Result<Page<ConversationRow>> {
         if let Some(only) = query.only {
             let (mut rows, mut damaged) = (Vec::new(), Vec::new());
@@ -342,7 +342,7 @@ impl Jsonl {
             Err(error) => return Err(error),
         };
         let unlistable = |why| Some(Entry::unlistable(id, &opened.folder, opened.seen, why));
-        let known = match self.read_anew(id, &opened, Depth::Fields) {
+        let known = match self.reread(id, &opened, Depth::Fields) {
             Ok(known) => known,
             // Nor is a conversation of a newer Rejoin.
             Err(error) if error.kind() == ErrorKind::Unsupported => return Ok(unlistable(error.to_string())),
@@ -368,11 +368,11 @@ impl Jsonl {
     }
 
     /// What is known of a conversation, without remembering it; none when it went away, or is none.
-    pub(super) fn glance(&self, id: ConversationId) -> Result<Option<Known>> {
+    pub(super) fn glance(&self, id: ConversationId) -> Result<Option<ScannedFile>> {
         Ok(self.glance_at(id)?.map(|(_, known)| known))
     }
 
-    pub(super) fn glance_at(&self, id: ConversationId) -> Result<Option<(Opened, Known)>> {
+    pub(super) fn glance_at(&self, id: ConversationId) -> Result<Option<(Opened, ScannedFile)>> {
         let opened = match self.open_file(id) {
             Ok(Some(opened)) => opened,
             Ok(None) => return Ok(None),
@@ -380,7 +380,7 @@ impl Jsonl {
             Err(error) if is_forbidden(&error) => return Ok(None),
             Err(error) => return Err(error),
         };
-        let known = match self.read_anew(id, &opened, Depth::Fields) {
+        let known = match self.reread(id, &opened, Depth::Fields) {
             Ok(known) => known,
             // A conversation of a newer Rejoin is no reason not to list the others.
             Err(error) if error.kind() == ErrorKind::Unsupported => return Ok(None),

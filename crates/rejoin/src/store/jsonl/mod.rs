@@ -56,17 +56,17 @@ use rustix::io::Errno;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::ConversationId;
 use crate::store::backend::{
-    Ask, Backend, Decide, DecideEach, Lists, Prefixes, Rows, Trim, Words, one_by_one,
+    Backend, CommitHint, Decide, DecideEach, ListIndex, NameIndex, Rows, SearchIndex, Trim, one_by_one,
 };
 use crate::store::jsonl::fault::During;
 use crate::store::jsonl::files::Files;
 use crate::store::jsonl::layout::Layout;
-use crate::store::jsonl::rows::Moment;
+use crate::store::jsonl::rows::JsonlRows;
 use crate::store::jsonl::writing::Writer;
 use crate::store::owner::{self, User};
 use crate::store::{
-    Capabilities, Changed, Keeper, Named, Progress, REPACK_EVERY, Safety, Space, Stamp, Task, WAIT, durable,
-    place,
+    BlobNames, Capabilities, Changed, Keeper, Progress, REPACK_EVERY, Safety, Space, Stamp, Task, WAIT,
+    durable, place,
 };
 
 /// Keeps conversations in files of JSON lines.
@@ -211,21 +211,21 @@ impl Backend for Jsonl {
     }
 
     fn snapshot(&self, work: &mut dyn FnMut(&dyn Rows) -> Result<()>) -> Result<()> {
-        work(&Moment::to_read(self))
+        work(&JsonlRows::to_read(self))
     }
 
-    fn commit<'a>(&self, ask: &Ask<'_>, safety: Safety, decide: &mut Decide<'_, 'a>) -> Result<()> {
-        self.store(ask, safety, decide)
+    fn commit<'a>(&self, hint: &CommitHint<'_>, safety: Safety, decide: &mut Decide<'_, 'a>) -> Result<()> {
+        self.store(hint, safety, decide)
     }
 
     fn commit_each<'a>(
         &self,
-        asks: &[Ask<'_>],
+        hints: &[CommitHint<'_>],
         safety: Safety,
         decide: &mut DecideEach<'_, 'a>,
     ) -> Result<()> {
         // Each conversation has a file of its own, and no two files are written as one.
-        one_by_one(self, asks, safety, decide)
+        one_by_one(self, hints, safety, decide)
     }
 
     fn erasing(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<()> {
@@ -243,7 +243,7 @@ impl Backend for Jsonl {
 
     fn blob(&self, space: Space, owner: Option<ConversationId>, name: &[u8]) -> Result<Option<Vec<u8>>> {
         let mut found = None;
-        self.visit_blobs(space, owner, Named::One(name), &mut |_, bytes| {
+        self.visit_blobs(space, owner, BlobNames::One(name), &mut |_, bytes| {
             found = Some(bytes.to_vec());
             Ok(())
         })?;
@@ -264,15 +264,15 @@ impl Backend for Jsonl {
         }
     }
 
-    fn lists(&self) -> Option<&dyn Lists> {
+    fn list_index(&self) -> Option<&dyn ListIndex> {
         Some(self)
     }
 
-    fn words(&self) -> Option<&dyn Words> {
+    fn search_index(&self) -> Option<&dyn SearchIndex> {
         Some(self)
     }
 
-    fn prefixes(&self) -> Option<&dyn Prefixes> {
+    fn name_index(&self) -> Option<&dyn NameIndex> {
         Some(self)
     }
 }

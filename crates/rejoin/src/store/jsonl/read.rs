@@ -5,13 +5,13 @@ use std::io;
 
 use crate::error::{Error, Result};
 use crate::store::backend::{MessageRow, VisitMessage};
+use crate::store::body::is_json;
 use crate::store::jsonl::Jsonl;
 use crate::store::jsonl::fault::During;
 use crate::store::jsonl::files::Opened;
-use crate::store::jsonl::kept::Held;
+use crate::store::jsonl::kept::LocatedMessage;
 use crate::store::jsonl::line::body;
 use crate::store::jsonl::lines::{Lines, read_at};
-use crate::store::tip::is_json;
 
 /// How much is read at a time where messages stand one after the other.
 const WINDOW: usize = 1 << 18;
@@ -21,7 +21,7 @@ impl Jsonl {
     pub(super) fn visit_held<'k>(
         &self,
         opened: &Opened,
-        all: impl Iterator<Item = &'k Held>,
+        all: impl Iterator<Item = &'k LocatedMessage>,
         visit: &mut VisitMessage<'_>,
     ) -> Result<Vec<String>> {
         let mut window = Window::new(&opened.file);
@@ -46,7 +46,7 @@ impl Jsonl {
     }
 
     /// Names the line of a message that cannot be read.
-    fn damaged(&self, held: &Held, opened: &Opened) -> Result<String> {
+    fn damaged(&self, held: &LocatedMessage, opened: &Opened) -> Result<String> {
         let path = opened.path.display();
         let mut lines = Lines::new(&opened.file, 0, held.content.offset, self.options.longest_line);
         let mut number = 0_u64;
@@ -58,7 +58,7 @@ impl Jsonl {
 }
 
 /// A body that is most likely sound, as it stands in its line.
-fn presumed<'b>(held: &Held, bytes: &'b [u8]) -> Option<&'b str> {
+fn presumed<'b>(held: &LocatedMessage, bytes: &'b [u8]) -> Option<&'b str> {
     let stands_alone = held.node.size == u64::from(held.content.length) && bytes.starts_with(b"{");
     stands_alone.then(|| std::str::from_utf8(bytes).ok()).flatten()
 }
@@ -101,7 +101,7 @@ impl<'f> Window<'f> {
 }
 
 /// A message as whoever visits it gets it.
-fn row<'a>(held: &'a Held, body: &'a str) -> MessageRow<'a> {
+fn row<'a>(held: &'a LocatedMessage, body: &'a str) -> MessageRow<'a> {
     let node = &held.node;
     MessageRow {
         id: node.id,

@@ -8,11 +8,11 @@ use rustix::fs::FlockOperation;
 
 use crate::error::{ErrorKind, Result};
 use crate::model::ConversationId;
-use crate::store::backend::Entry;
+use crate::store::backend::LogEntry;
 use crate::store::jsonl::change_log::{Noted, lock};
 use crate::store::jsonl::fault::During;
 use crate::store::jsonl::files::Purpose;
-use crate::store::jsonl::scan::Known;
+use crate::store::jsonl::scan::ScannedFile;
 use crate::store::jsonl::writing::{Certainty, Turnstile};
 use crate::store::jsonl::{Jsonl, index};
 use crate::store::{Progress, Stamp, durable};
@@ -23,7 +23,12 @@ pub(super) const READERS: Duration = Duration::from_millis(200);
 
 impl Jsonl {
     /// Removes a conversation, whose newest change in its file has this stamp.
-    pub(super) fn delete(&self, turnstile: &mut Turnstile<'_>, newest: Stamp, change: &Entry) -> Result<()> {
+    pub(super) fn delete(
+        &self,
+        turnstile: &mut Turnstile<'_>,
+        newest: Stamp,
+        change: &LogEntry,
+    ) -> Result<()> {
         let id = change.conversation;
         let stamp = turnstile.next_stamp(newest);
         // Order: the note and its sync, because no file says it; then the names, so that the file and its copies are
@@ -68,8 +73,9 @@ impl Jsonl {
         let done = self.erase_leftovers()?;
         let mut progress = Progress { done, ..Progress::default() };
         for id in self.all()? {
-            let is_spent =
-                |known: Option<(_, Arc<Known>)>| known.is_some_and(|(_, known)| known.kept.spent.lines > 0);
+            let is_spent = |known: Option<(_, Arc<ScannedFile>)>| {
+                known.is_some_and(|(_, known)| known.kept.spent.lines > 0)
+            };
             if !is_spent(self.open_known(id)?) {
                 continue;
             }

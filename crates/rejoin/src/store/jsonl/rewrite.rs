@@ -8,7 +8,7 @@ use memchr::memmem;
 
 use crate::error::Result;
 use crate::model::{ConversationId, MessageId, Time};
-use crate::store::backend::{Amend, Entry, NewBody, Removal};
+use crate::store::backend::{Amend, LogEntry, NewBody, Removal};
 use crate::store::jsonl::Jsonl;
 use crate::store::jsonl::change_log::{Happened, Noted};
 use crate::store::jsonl::fault::During;
@@ -19,7 +19,7 @@ use crate::store::jsonl::lines::{Content, Lines};
 use crate::store::jsonl::meta::{Meta, Standing, Start};
 use crate::store::jsonl::read::Window;
 use crate::store::jsonl::remove::READERS;
-use crate::store::jsonl::scan::{Known, Meaning, meaning};
+use crate::store::jsonl::scan::{Meaning, ScannedFile, meaning};
 use crate::store::jsonl::writing::{Certainty, Turnstile};
 use crate::store::tree::ConversationTree;
 use crate::store::{Stamp, durable};
@@ -30,7 +30,7 @@ const PIECE: usize = 1 << 20;
 /// What the new file of a conversation holds.
 struct Remains<'a> {
     /// The old file.
-    known: &'a Known,
+    known: &'a ScannedFile,
     /// The conversation from now on.
     tree: &'a ConversationTree<Spot>,
     /// What messages say from now on, by sequence.
@@ -68,7 +68,7 @@ impl Jsonl {
         }
         let trimmed = Happened::Trimmed { reason: removal.reason.to_owned() };
         let noted = Noted::that(remains.stamp, removal.at, removal.conversation, trimmed);
-        self.write_anew(turnstile, opened, &remains, Some(&noted))
+        self.rewrite_file(turnstile, opened, &remains, Some(&noted))
     }
 
     /// Writes a file with other bodies of some messages. Copies of their lines, and lines of theirs that cannot be read, go.
@@ -78,7 +78,7 @@ impl Jsonl {
         (opened, known): &Look,
         amend: &Amend<'_>,
         bodies: &[NewBody<'_>],
-        change: &Entry,
+        change: &LogEntry,
     ) -> Result<()> {
         let mut tree = known.kept.tree.clone();
         for new in bodies {
@@ -95,7 +95,7 @@ impl Jsonl {
             at: change.at,
         };
         let noted = Noted::of(remains.stamp, change);
-        self.write_anew(turnstile, opened, &remains, Some(&noted))
+        self.rewrite_file(turnstile, opened, &remains, Some(&noted))
     }
 
     /// Writes a file anew without lines that later ones made void. Nothing that can be seen changes.
@@ -110,7 +110,7 @@ impl Jsonl {
             stamp: turnstile.log().newest().max(known.kept.stamp),
             at: known.kept.tree.active,
         };
-        self.write_anew(turnstile, &opened, &remains, None)
+        self.rewrite_file(turnstile, &opened, &remains, None)
     }
 
     /// Writes what is left to a new file, and syncs it. It lies among what is to be erased: until it takes the old
@@ -127,7 +127,7 @@ impl Jsonl {
     }
 
     /// Puts a new file in the place of a conversation's, and overwrites the old one.
-    fn write_anew(
+    fn rewrite_file(
         &self,
         turnstile: &mut Turnstile<'_>,
         opened: &Opened,

@@ -6,14 +6,16 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::model::{ConversationId, Digest, MessageId, Time};
-use crate::store::backend::{Ask, ConversationRow, Lists, Node, Presence, Rows, State, VisitMessage, Which};
+use crate::store::backend::{
+    CommitHint, ConversationRow, ListIndex, Node, Presence, Rows, State, VisitMessage, Which,
+};
 use crate::store::jsonl::Jsonl;
 use crate::store::jsonl::files::{Look, Purpose};
 use crate::store::jsonl::read::told;
-use crate::store::{ListQuery, Named, Order, Space, VisitBlob};
+use crate::store::{BlobNames, ListQuery, Order, Space, VisitBlob};
 
 /// A snapshot of one conversation; others are read when they are asked for.
-pub(super) struct Moment<'s> {
+pub(super) struct JsonlRows<'s> {
     store: &'s Jsonl,
     /// The conversation that is going to be written to. The lock of those who write is held.
     written: Option<ConversationId>,
@@ -25,13 +27,13 @@ pub(super) struct Moment<'s> {
 /// A conversation, and its file if it has one.
 type Seen = (ConversationId, Option<Rc<Look>>);
 
-impl<'s> Moment<'s> {
+impl<'s> JsonlRows<'s> {
     pub(super) const fn to_read(store: &'s Jsonl) -> Self {
         Self { store, written: None, is_made: false, seen: RefCell::new(None) }
     }
 
-    pub(super) const fn to_write(store: &'s Jsonl, ask: &Ask<'_>) -> Self {
-        Self { store, written: ask.conversation, is_made: ask.is_made, seen: RefCell::new(None) }
+    pub(super) const fn to_write(store: &'s Jsonl, hint: &CommitHint<'_>) -> Self {
+        Self { store, written: hint.conversation, is_made: hint.is_made, seen: RefCell::new(None) }
     }
 
     /// The file that was decided about, if there is one.
@@ -70,7 +72,7 @@ impl<'s> Moment<'s> {
     }
 }
 
-impl Rows for Moment<'_> {
+impl Rows for JsonlRows<'_> {
     fn has(&self, id: ConversationId) -> Result<bool> {
         Ok(self.store.keys_in_lines(id).is_some() || self.there(id)?.is_some())
     }
@@ -148,7 +150,7 @@ impl Rows for Moment<'_> {
         &self,
         space: Space,
         owner: Option<ConversationId>,
-        named: Named<'_>,
+        named: BlobNames<'_>,
         visit: &mut VisitBlob<'_>,
     ) -> Result<()> {
         if let Some(written) = self.written.filter(|written| owner == Some(*written))

@@ -25,7 +25,7 @@ const TAIL: u64 = 64;
 
 /// What is known of a file, and how far it was read.
 #[derive(Clone, Debug)]
-pub(super) struct Known {
+pub(super) struct ScannedFile {
     pub(super) kept: Kept,
     /// After the last whole turn.
     pub(super) end: u64,
@@ -110,7 +110,7 @@ enum Judged {
     Bad { why: &'static str, could_be_torn: bool },
 }
 
-impl Known {
+impl ScannedFile {
     pub(super) fn nothing_of(id: ConversationId) -> Self {
         Self {
             kept: Kept::new(id),
@@ -273,7 +273,7 @@ impl Known {
     }
 }
 
-impl Known {
+impl ScannedFile {
     /// What is missing before a line, as far as the line tells.
     fn gap_before(&self, part: &Part) -> Option<Gap> {
         let (expected, found) = (self.kept.tree.next, part.line.message_index);

@@ -17,7 +17,7 @@ use crate::store::jsonl::fault::During;
 use crate::store::jsonl::layout::Layout;
 use crate::store::jsonl::lines::read_at;
 use crate::store::jsonl::octets::Octets;
-use crate::store::{Named, Put, Space, Stamp, VisitBlob, durable};
+use crate::store::{BlobNames, Put, Space, Stamp, VisitBlob, durable};
 
 /// Longer names of blobs are hashed in the names of their files.
 const LONGEST: usize = 100;
@@ -251,7 +251,7 @@ impl Shelf {
     }
 
     /// Visits the blobs that are meant, in order of name.
-    pub(super) fn visit(&self, named: Named<'_>, visit: &mut VisitBlob<'_>) -> Result<()> {
+    pub(super) fn visit(&self, named: BlobNames<'_>, visit: &mut VisitBlob<'_>) -> Result<()> {
         let found = self.blobs.range(named.start().to_vec()..).take_while(|(name, _)| named.admit(name));
         found.into_iter().try_for_each(|(name, bytes)| visit(name, bytes))
     }

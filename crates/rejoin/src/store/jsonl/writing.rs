@@ -13,7 +13,7 @@ use crate::store::jsonl::files::{Opened, Seen};
 use crate::store::jsonl::line::Line;
 use crate::store::jsonl::lines::read_at;
 use crate::store::jsonl::meta::Meta;
-use crate::store::jsonl::scan::Known;
+use crate::store::jsonl::scan::ScannedFile;
 use crate::store::jsonl::{Jsonl, lock};
 use crate::store::reserve::Reserve;
 use crate::store::{Stamp, durable};
@@ -91,7 +91,7 @@ impl Drop for Turnstile<'_> {
 /// Where lines go.
 pub(super) enum Onto<'a> {
     /// To the end of a file that was opened to write, of which all is known.
-    End(&'a Opened, &'a Known),
+    End(&'a Opened, &'a ScannedFile),
     /// To a file that is made for them.
     New(&'a Path),
 }
@@ -200,7 +200,7 @@ fn sync_name(path: &Path) -> Written<()> {
 }
 
 /// Writes lines to the end of a file. Answers how it looks then.
-fn extend(opened: &Opened, known: &Known, id: ConversationId, at: Time, lines: &[u8]) -> Written<Seen> {
+fn extend(opened: &Opened, known: &ScannedFile, id: ConversationId, at: Time, lines: &[u8]) -> Written<Seen> {
     let unchanged = |cause| (cause, Certainty::Unchanged);
     let file = &opened.file;
     if file.metadata().map_err(unchanged)?.len() != known.end + known.torn {
@@ -233,7 +233,7 @@ fn extend(opened: &Opened, known: &Known, id: ConversationId, at: Time, lines: &
 }
 
 /// What stands in a file after its last whole turn.
-fn torn_bytes(opened: &Opened, known: &Known) -> io::Result<Vec<u8>> {
+fn torn_bytes(opened: &Opened, known: &ScannedFile) -> io::Result<Vec<u8>> {
     let mut bytes = vec![0; usize::try_from(known.torn).unwrap_or_default()];
     let read = read_at(&opened.file, &mut bytes, known.end)?;
     bytes.truncate(read);

@@ -18,7 +18,7 @@ pub(super) fn last_activity(before: Time, turn: &Turn<'_>) -> Time {
 mod tests {
     use super::*;
     use crate::model::ConversationId;
-    use crate::store::{Stale, Tip};
+    use crate::store::{PreviewUpdate, Stale};
 
     fn after(before: Time, now: Time) -> Time {
         let turn = Turn {
@@ -26,7 +26,7 @@ mod tests {
             opening: None,
             stale: Stale::Branch,
             entries: &[],
-            tip: Tip::default(),
+            previews: PreviewUpdate::default(),
             branch: None,
             active: now,
             now,

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use crate::error::{Error, Result};
 use crate::model::{ConversationId, Digest, MessageId, Time};
 use crate::store::backend::{
-    Amend, Amendment, Ask, Backend, Batch, Edit, Entry as Logged, NewBody, Node, Rows,
+    Amend, Amendment, Backend, Batch, CommitHint, Edit, LogEntry, NewBody, Node, Rows,
 };
 use crate::store::keeper::{no_message, present};
 use crate::store::{Change, Safety, Version, What};
@@ -30,17 +30,22 @@ pub(in crate::store) fn amend_rows<'a>(
 ) -> Result<Version> {
     let mut version = 0;
     let is_erasing = what == What::Rewritten;
-    let ask = Ask { attempt: "change a conversation", conversation: Some(id), is_erasing, ..Ask::default() };
+    let hint = CommitHint {
+        attempt: "change a conversation",
+        conversation: Some(id),
+        is_erasing,
+        ..CommitHint::default()
+    };
     let mut commit = || {
-        backend.commit(&ask, Safety::Synced, &mut |rows| {
+        backend.commit(&hint, Safety::Synced, &mut |rows| {
             let state = present(rows, id)?;
             if expected.is_some_and(|expected| state.version != expected) {
                 return Err(Error::conflict(format!("conversation `{id}` changed meanwhile")));
             }
             version = state.version + 1;
-            let logged = Logged { conversation: id, at, what: what.clone() };
+            let logged = LogEntry { conversation: id, at, what: what.clone() };
             let change = decide(rows)?;
-            let amend = Amend { conversation: id, version, change, tip: None };
+            let amend = Amend { conversation: id, version, change, last: None };
             Ok(Batch::of(Edit::Amend(amend), Some(logged)))
         })
     };
@@ -63,10 +68,10 @@ fn decide<'a>(rows: &dyn Rows, id: ConversationId, change: &Change<'a>) -> Resul
         }
         Change::Branch(branch) => Amendment::Branch(branch, seq_of(branch.head)?),
         Change::Unbranch(branch) => Amendment::Unbranch(*branch),
-        Change::Rewrite { messages, tip } => {
+        Change::Rewrite { messages, previews } => {
             let new = messages.iter().map(|new| (new.id, new.link, new.body.as_bytes()));
             let bodies = rewrite(rows, id, new)?;
-            Amendment::Rewrite(bodies, tip.first.as_bytes(), tip.last.as_bytes())
+            Amendment::Rewrite(bodies, previews.first.as_bytes(), previews.last.as_bytes())
         }
     })
 }

@@ -5,8 +5,8 @@
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{ConversationId, MessageId};
 use crate::store::backend::{
-    Append, Ask, Backend, Batch, Edit, Entry as Logged, NewMessage, Node, Opening, Presence, Rows, State,
-    taken, unknown,
+    Append, Backend, Batch, CommitHint, Edit, LogEntry, NewConversation, NewMessage, Node, Presence, Rows,
+    State, taken, unknown,
 };
 use crate::store::keeper::activity::last_activity;
 use crate::store::keeper::{check_owners, no_message, present, snapshot};
@@ -16,8 +16,8 @@ pub(super) fn append(backend: &dyn Backend, turn: &Turn<'_>) -> Result<Appended>
     turn.check()?;
     let mut appended = None;
     let anchors = anchors(turn);
-    let ask = ask(turn, &anchors);
-    let committed = backend.commit(&ask, Safety::Synced, &mut |rows| {
+    let hint = hint(turn, &anchors);
+    let committed = backend.commit(&hint, Safety::Synced, &mut |rows| {
         let (batch, answer) = decide(rows, turn)?;
         appended = Some(answer);
         Ok(batch)
@@ -28,7 +28,7 @@ pub(super) fn append(backend: &dyn Backend, turn: &Turn<'_>) -> Result<Appended>
         Err(error) if matches!(error.kind(), ErrorKind::Conflict | ErrorKind::NotFound) => {
             let replayed = snapshot(backend, |rows| replay(rows, turn))?.ok_or(error)?;
             // Whoever stored it may have been killed before it was durable.
-            backend.commit(&ask, Safety::Synced, &mut |_| {
+            backend.commit(&hint, Safety::Synced, &mut |_| {
                 Ok(Batch::of(Edit::Confirm(turn.conversation), None))
             })?;
             Ok(replayed)
@@ -40,8 +40,9 @@ pub(super) fn append(backend: &dyn Backend, turn: &Turn<'_>) -> Result<Appended>
 pub(super) fn append_all(backend: &dyn Backend, turns: &[Turn<'_>]) -> Result<Vec<Appended>> {
     let mut appended = Vec::with_capacity(turns.len());
     let anchors: Vec<Vec<MessageId>> = turns.iter().map(anchors).collect();
-    let asks: Vec<Ask<'_>> = turns.iter().zip(&anchors).map(|(turn, anchors)| ask(turn, anchors)).collect();
-    let committed = backend.commit_each(&asks, Safety::Synced, &mut |place, rows| {
+    let hints: Vec<CommitHint<'_>> =
+        turns.iter().zip(&anchors).map(|(turn, anchors)| hint(turn, anchors)).collect();
+    let committed = backend.commit_each(&hints, Safety::Synced, &mut |place, rows| {
         turns[place].check()?;
         let (batch, answer) = decide(rows, &turns[place])?;
         // A decision may be asked for again.
@@ -67,8 +68,8 @@ fn anchors(turn: &Turn<'_>) -> Vec<MessageId> {
 }
 
 /// What the decision about a turn is going to read.
-const fn ask<'a>(turn: &Turn<'_>, anchors: &'a [MessageId]) -> Ask<'a> {
-    Ask {
+const fn hint<'a>(turn: &Turn<'_>, anchors: &'a [MessageId]) -> CommitHint<'a> {
+    CommitHint {
         attempt: "append a turn",
         conversation: Some(turn.conversation),
         is_made: turn.opening.is_some(),
@@ -99,7 +100,7 @@ fn decide<'a>(rows: &dyn Rows, turn: &Turn<'a>) -> Result<(Batch<'a>, Appended)>
         forked: messages.iter().any(|message| message.forked),
         replayed: false,
     };
-    let change = Logged {
+    let change = LogEntry {
         conversation: id,
         at: turn.active,
         what: What::Stored { messages: state.messages + messages.len() as u64 },
@@ -107,7 +108,7 @@ fn decide<'a>(rows: &dyn Rows, turn: &Turn<'a>) -> Result<(Batch<'a>, Appended)>
     let given = |text: &'a str| Some(text.as_bytes()).filter(|text| !text.is_empty());
     let append = Append {
         conversation: id,
-        opening: turn.opening.map(|opening| Opening {
+        opening: turn.opening.map(|opening| NewConversation {
             facets: opening.facets,
             header: opening.header.as_bytes(),
             created: opening.created,
@@ -116,8 +117,8 @@ fn decide<'a>(rows: &dyn Rows, turn: &Turn<'a>) -> Result<(Batch<'a>, Appended)>
         messages,
         said: turn.active,
         active: last_activity(active, turn),
-        first: given(turn.tip.first).filter(|_| !state.has_first),
-        last: given(turn.tip.last),
+        first: given(turn.previews.first).filter(|_| !state.has_first),
+        last: given(turn.previews.last),
     };
     Ok((Batch { blobs: turn.blobs.into(), ..Batch::of(Edit::Append(append), Some(change)) }, appended))
 }

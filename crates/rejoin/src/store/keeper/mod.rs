@@ -21,11 +21,11 @@ pub(in crate::store) use read::visit_rows;
 use crate::error::{Error, Result};
 use crate::model::{ConversationId, MessageId, Time};
 use crate::store::backend::{
-    Ask, Backend, Batch, ConversationRow, Decide, Lists, Prefixes, Presence, Rows, State, Trim, Words,
-    forward, unknown,
+    Backend, Batch, CommitHint, ConversationRow, Decide, ListIndex, NameIndex, Presence, Rows, SearchIndex,
+    State, Trim, forward, unknown,
 };
 use crate::store::{
-    Appended, Capabilities, Change, Changed, Found, Hit, ListQuery, Named, Outcome, Page, Progress, Put,
+    Appended, BlobNames, Capabilities, Change, Changed, Found, Hit, ListQuery, Outcome, Page, Progress, Put,
     Read, Row, Safety, SearchQuery, Selection, Space, Stamp, Store, Target, Task, Turn, Version, Visit,
     VisitBlob,
 };
@@ -73,7 +73,7 @@ fn snapshot<T>(backend: &dyn Backend, mut work: impl FnMut(&dyn Rows) -> Result<
 
 /// A page of a list, as the backend has it.
 pub(crate) fn list_rows(backend: &dyn Backend, query: &ListQuery<'_>) -> Result<Page<ConversationRow>> {
-    match backend.lists() {
+    match backend.list_index() {
         Some(lists) => lists.list(query),
         None => snapshot(backend, |rows| scan::list(rows, query)),
     }
@@ -121,14 +121,14 @@ impl<B: Backend> Read for Keeper<B> {
     }
 
     fn find(&self, text: &str, limit: usize) -> Result<Vec<Found>> {
-        match self.backend.prefixes() {
+        match self.backend.name_index() {
             Some(prefixes) => prefixes.find(text, limit),
             None => snapshot(&self.backend, |rows| scan::find(rows, text, limit)),
         }
     }
 
     fn search(&self, query: &SearchQuery<'_>) -> Result<Page<Hit>> {
-        match self.backend.words() {
+        match self.backend.search_index() {
             Some(words) => words.search(query),
             None => {
                 let reads_on = self.backend.capabilities().reads_past_damage;
@@ -145,15 +145,15 @@ impl<B: Backend> Read for Keeper<B> {
         &self,
         space: Space,
         owner: Option<ConversationId>,
-        named: Named<'_>,
+        named: BlobNames<'_>,
         visit: &mut VisitBlob<'_>,
     ) -> Result<()> {
         match named {
-            Named::One(name) => match self.backend.blob(space, owner, name)? {
+            BlobNames::One(name) => match self.backend.blob(space, owner, name)? {
                 Some(bytes) => visit(name, &bytes),
                 None => Ok(()),
             },
-            Named::Beginning(_) => self.backend.snapshot(&mut |rows| rows.blobs(space, owner, named, visit)),
+            BlobNames::Prefix(_) => self.backend.snapshot(&mut |rows| rows.blobs(space, owner, named, visit)),
         }
     }
 }
@@ -182,8 +182,8 @@ impl<B: Backend> Store for Keeper<B> {
     }
 
     fn put(&self, blobs: &[Put<'_>], safety: Safety) -> Result<()> {
-        let ask = Ask { attempt: "store blobs", ..Ask::default() };
-        self.backend.commit(&ask, safety, &mut |rows| {
+        let hint = CommitHint { attempt: "store blobs", ..CommitHint::default() };
+        self.backend.commit(&hint, safety, &mut |rows| {
             check_owners(rows, blobs, None)?;
             Ok(Batch { blobs: blobs.into(), ..Batch::NOTHING })
         })

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::error::{ErrorKind, Result};
 use crate::model::{Branch, ConversationId, MessageId, Time};
 use crate::store::backend::{
-    Ask, Backend, Batch, Edit, Entry as Logged, Node, Presence, Removal, Rows, State, Which, text,
+    Backend, Batch, CommitHint, Edit, LogEntry, Node, Presence, Removal, Rows, State, Which, text,
 };
-use crate::store::tip::{first_preview, last_preview};
+use crate::store::body::{first_preview, last_preview};
 use crate::store::{Children, Order, Outcome, Safety, Target, Version, What};
 
 /// How many messages are read at a time to find the newest reply.
@@ -45,8 +45,9 @@ fn remove_conversation(backend: &dyn Backend, id: ConversationId, reason: &str, 
         Ok(())
     })?;
     let mut outcome = Outcome::NotFound;
-    let ask = Ask { attempt: "remove a conversation", conversation: Some(id), ..Ask::default() };
-    backend.commit(&ask, Safety::Synced, &mut |rows| {
+    let hint =
+        CommitHint { attempt: "remove a conversation", conversation: Some(id), ..CommitHint::default() };
+    backend.commit(&hint, Safety::Synced, &mut |rows| {
         let (messages, bytes) = match rows.state(id)? {
             Presence::Absent => return Ok(Batch::NOTHING),
             // Nobody misses it any more.
@@ -55,7 +56,7 @@ fn remove_conversation(backend: &dyn Backend, id: ConversationId, reason: &str, 
         };
         outcome = Outcome::Removed { messages: trimmed.0 + messages, bytes: trimmed.1 + bytes };
         let what = What::Deleted { reason: reason.to_owned() };
-        let change = Some(Logged { conversation: id, at, what });
+        let change = Some(LogEntry { conversation: id, at, what });
         Ok(Batch::of(Edit::Delete(id), change))
     })?;
     Ok(outcome)
@@ -69,14 +70,14 @@ fn remove_messages(
     at: Time,
 ) -> Result<Outcome> {
     let mut outcome = Outcome::NotFound;
-    let ask = Ask {
+    let hint = CommitHint {
         attempt: "remove messages",
         conversation: Some(id),
         messages: ids,
         is_erasing: true,
-        ..Ask::default()
+        ..CommitHint::default()
     };
-    backend.commit(&ask, Safety::Synced, &mut |rows| {
+    backend.commit(&hint, Safety::Synced, &mut |rows| {
         let Presence::Stored(state) = rows.state(id)? else { return Ok(Batch::NOTHING) };
         let tree = read_tree(rows, id)?;
         let going = match going(&tree, ids, children) {
@@ -87,7 +88,7 @@ fn remove_messages(
             }
         };
         let what = What::Trimmed { reason: reason.to_owned() };
-        let change = (!going.is_empty()).then_some(Logged { conversation: id, at, what });
+        let change = (!going.is_empty()).then_some(LogEntry { conversation: id, at, what });
         let removal =
             Remainder { rows, id, state: &state, tree: &tree, going: &going }.removal(ids, reason, at)?;
         let bytes = removal.going.iter().map(|node| node.size).sum();

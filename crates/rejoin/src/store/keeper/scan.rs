@@ -3,7 +3,7 @@
 use crate::error::{ErrorKind, Result};
 use crate::model::ConversationId;
 use crate::store::backend::{ConversationRow, Presence, Rows, Which};
-use crate::store::index::{Damage, Hits};
+use crate::store::hits::{Damage, Hits};
 use crate::store::query::Sought;
 use crate::store::{Found, Hit, ListQuery, Order, Page, SearchQuery};
 

@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 
 use crate::model::{Branch, ConversationId, Digest, MessageId, Time};
 use crate::store::backend::{
-    Amend, Amendment, Append, Batch, Edit, Entry, NewBody, NewMessage, Node, Opening, Removal,
+    Amend, Amendment, Append, Batch, Edit, LogEntry, NewBody, NewConversation, NewMessage, Node, Removal,
 };
 use crate::store::sealed::records::blob::SealedPut;
 use crate::store::{Anchor, Facets, Version};
@@ -13,7 +13,7 @@ use crate::store::{Anchor, Facets, Version};
 pub(crate) struct SealedBatch {
     pub(crate) edit: SealedEdit,
     pub(crate) blobs: Vec<SealedPut>,
-    pub(crate) change: Option<Entry>,
+    pub(crate) change: Option<LogEntry>,
 }
 
 /// An edit, encrypted.
@@ -21,7 +21,7 @@ pub(crate) enum SealedEdit {
     None,
     Confirm(ConversationId),
     Append(SealedAppend),
-    Amend { conversation: ConversationId, version: Version, change: SealedChange, tip: Vec<u8> },
+    Amend { conversation: ConversationId, version: Version, change: SealedChange, trailer: Vec<u8> },
     Remove(SealedRemoval),
     Delete(ConversationId),
 }
@@ -94,7 +94,7 @@ impl SealedAppend {
         let no_time = Time::default();
         Append {
             conversation: self.conversation,
-            opening: self.header.as_ref().map(|header| Opening {
+            opening: self.header.as_ref().map(|header| NewConversation {
                 facets: &self.facets,
                 header,
                 created: no_time,
@@ -127,8 +127,8 @@ impl SealedMessage {
 }
 
 impl SealedChange {
-    /// The change as the backend takes it, with this tip where it says both previews.
-    pub(crate) fn as_amendment<'a>(&'a self, tip: &'a [u8]) -> Amendment<'a> {
+    /// The change as the backend takes it, with this trailer where it says both previews.
+    pub(crate) fn as_amendment<'a>(&'a self, trailer: &'a [u8]) -> Amendment<'a> {
         match self {
             Self::Header(facets, header) => Amendment::Header(facets, header),
             Self::Head(head) => Amendment::Head(*head),
@@ -137,7 +137,7 @@ impl SealedChange {
             Self::Unbranch(branch) => Amendment::Unbranch(*branch),
             Self::Rewrite(bodies, first) => {
                 let bodies = bodies.iter().map(SealedBody::as_body).collect();
-                Amendment::Rewrite(bodies, first, tip)
+                Amendment::Rewrite(bodies, first, trailer)
             }
         }
     }
@@ -178,11 +178,11 @@ impl SealedBatch {
             SealedEdit::None => Edit::None,
             SealedEdit::Confirm(id) => Edit::Confirm(*id),
             SealedEdit::Append(append) => Edit::Append(append.as_append()),
-            SealedEdit::Amend { conversation, version, change, tip } => Edit::Amend(Amend {
+            SealedEdit::Amend { conversation, version, change, trailer } => Edit::Amend(Amend {
                 conversation: *conversation,
                 version: *version,
-                change: change.as_amendment(tip),
-                tip: Some(tip),
+                change: change.as_amendment(trailer),
+                last: Some(trailer),
             }),
             SealedEdit::Remove(removal) => Edit::Remove(removal.as_removal()),
             SealedEdit::Delete(id) => Edit::Delete(*id),

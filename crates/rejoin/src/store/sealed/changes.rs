@@ -35,7 +35,7 @@ impl Sealed {
     pub(crate) fn changes_opened(&self, after: Stamp, wait: Duration) -> Result<Vec<Changed>> {
         let changes = self.inner.changes(after, wait)?;
         self.learn_names(&changes)?;
-        let workspace = self.held.workspace();
+        let workspace = self.key_cache.workspace();
         let opened = changes
             .into_iter()
             .map(|change| {
@@ -85,7 +85,7 @@ impl Sealed {
     }
 
     fn learn_from(&self, reason: &str) {
-        let workspace = self.held.workspace();
+        let workspace = self.key_cache.workspace();
         for outer in self.reason(reason).conversations {
             self.learn_name(workspace.names().conversation(outer), outer);
         }
@@ -93,7 +93,7 @@ impl Sealed {
 
     /// Opens a reason. One that does not open says so itself: a change must be told.
     fn reason(&self, sealed: &str) -> SealedReason {
-        let workspace = self.held.workspace();
+        let workspace = self.key_cache.workspace();
         let opened =
             from_text(sealed).and_then(|envelope| workspace.reasons().open(REASON, &[&NOWHERE], &envelope));
         let read = opened.and_then(|inside| serde_json::from_slice(&inside).map_err(|_| Broken::Inside));

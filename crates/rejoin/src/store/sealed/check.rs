@@ -6,17 +6,17 @@ use std::time::{Duration, Instant};
 
 use crate::error::{ErrorKind, Result};
 use crate::model::{ConversationId, Time};
-use crate::store::sealed::keys::held::{DATA, RECORD};
-use crate::store::sealed::keys::held::{MARK, RUN};
+use crate::store::sealed::keys::key_cache::{DATA, RECORD};
+use crate::store::sealed::keys::key_cache::{MARK, RUN};
 use crate::store::sealed::keys::names::BLOB_NAME;
-use crate::store::sealed::moment::Moment;
 use crate::store::sealed::records::blob::{Source, to_hex};
 use crate::store::sealed::records::named::NAME_NAME;
 use crate::store::sealed::records::numbers::{Numbers, Recount};
-use crate::store::sealed::records::row::Known;
+use crate::store::sealed::records::row::DecryptedRow;
+use crate::store::sealed::rows::SealedRows;
 use crate::store::sealed::search::segments::{IDS, WORDS};
 use crate::store::sealed::{KEYS, SEGMENTS, Sealed};
-use crate::store::{Fault, Named, Progress, Space, Task};
+use crate::store::{BlobNames, Fault, Progress, Space, Task};
 
 impl Sealed {
     pub(crate) fn maintain_opened(&self, task: Task, budget: Duration) -> Result<Progress> {
@@ -25,7 +25,7 @@ impl Sealed {
             // The inner store could index sealed bytes only.
             Task::Index => self.fill_index(budget),
             Task::RepackOne(id) => {
-                let inner = self.held.workspace().names().conversation(id);
+                let inner = self.key_cache.workspace().names().conversation(id);
                 let progress = self.inner.maintain(Task::RepackOne(inner), budget);
                 let progress =
                     progress.map_err(|error| error.renamed(&[(inner.to_string(), id.to_string())]))?;
@@ -75,7 +75,7 @@ impl Sealed {
     fn check_conversation(&self, inner: ConversationId) -> Result<Vec<Fault>> {
         let mut looked = None;
         let snapshot = self.backend.snapshot(&mut |rows| {
-            looked = self.look_at(&Moment::new(self, rows), inner)?;
+            looked = self.look_at(&SealedRows::new(self, rows), inner)?;
             Ok(())
         });
         match snapshot {
@@ -96,10 +96,10 @@ impl Sealed {
     }
 
     /// Opens what is known of a conversation, with numbers in plaintext that are not what they should be among its faults.
-    fn look_at(&self, moment: &Moment<'_>, inner: ConversationId) -> Result<Option<Known>> {
+    fn look_at(&self, snapshot: &SealedRows<'_>, inner: ConversationId) -> Result<Option<DecryptedRow>> {
         // From the beginning: what is remembered may have been damaged since.
-        let Some(mut known) = moment.known(inner)? else { return Ok(None) };
-        let state = moment.stored(inner)?;
+        let Some(mut known) = snapshot.known(inner)? else { return Ok(None) };
+        let state = snapshot.stored(inner)?;
         if let Some(numbers) = &known.numbers {
             known.faults.extend(numbers.differences(&Numbers::of(&state, &known.raw.branches)));
         }
@@ -108,7 +108,7 @@ impl Sealed {
             known.faults.push("it has times that are not encrypted".to_owned());
         }
         let mut recount = Recount::default();
-        moment.rows.nodes(inner, &mut |node| {
+        snapshot.rows.nodes(inner, &mut |node| {
             recount.add(node);
             Ok(())
         })?;
@@ -131,7 +131,7 @@ impl Sealed {
                     visit(name, bytes)
                 })
             };
-            match self.visit_opened(source, space, inner, Named::ALL, &mut |_, _| Ok(())) {
+            match self.visit_opened(source, space, inner, BlobNames::ALL, &mut |_, _| Ok(())) {
                 Ok(()) => {}
                 Err(error) if error.kind() == ErrorKind::Corrupt => tell(error.to_string()),
                 Err(error) => return Err(error),

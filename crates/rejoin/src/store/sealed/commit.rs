@@ -8,8 +8,8 @@ use std::sync::{Arc, MutexGuard, PoisonError};
 use crate::error::{ErrorKind, Result};
 use crate::model::{Branch, ConversationId, Digest, Head, MessageId, Time};
 use crate::store::backend::{
-    Amend, Amendment, Append, Ask, Batch, Decide, Edit, Entry, NewBody, NewMessage, Node, Presence, Removal,
-    State,
+    Amend, Amendment, Append, Batch, CommitHint, Decide, Edit, LogEntry, NewBody, NewMessage, Node, Presence,
+    Removal, State,
 };
 use crate::store::sealed::Sealed;
 use crate::store::sealed::batch::{
@@ -18,14 +18,14 @@ use crate::store::sealed::batch::{
 use crate::store::sealed::changes::SealedReason;
 use crate::store::sealed::keys::data_key::DataKey;
 use crate::store::sealed::keys::envelope::Broken;
-use crate::store::sealed::keys::held::{DATA, DataKeys, Trouble};
-use crate::store::sealed::moment::Moment;
+use crate::store::sealed::keys::key_cache::{DATA, DataKeys, OpenError};
 use crate::store::sealed::records::blob::SealedPut;
 use crate::store::sealed::records::message::{Plain, SealedNote};
 use crate::store::sealed::records::named::{NAME_NAME, seal_name};
 use crate::store::sealed::records::numbers::Numbers;
-use crate::store::sealed::records::row::{SealedHeader, SealedLast, seal_branch, seal_first};
-use crate::store::sealed::records::tips::{Tip, Tips};
+use crate::store::sealed::records::row::{SealedHeader, SealedTrailer, seal_branch, seal_first};
+use crate::store::sealed::records::trailer_cache::{Trailer, TrailerCache};
+use crate::store::sealed::rows::SealedRows;
 use crate::store::{Anchor, Facets, Note, Put, Safety, What};
 
 /// What a commit did that this handle remembers.
@@ -37,7 +37,7 @@ enum Outcome {
         inner: ConversationId,
         state: State,
         keys: Arc<DataKeys>,
-        tip: Box<Tip>,
+        trailer: Box<Trailer>,
     },
     /// A conversation is gone.
     Gone(ConversationId),
@@ -46,28 +46,28 @@ enum Outcome {
 impl Sealed {
     pub(crate) fn commit_sealed(
         &self,
-        ask: &Ask<'_>,
+        hint: &CommitHint<'_>,
         safety: Safety,
         decide: &mut Decide<'_, '_>,
     ) -> Result<()> {
-        let inner = ask.conversation.map(|id| self.inner_name(id));
-        let workspace = self.held.workspace();
+        let inner = hint.conversation.map(|id| self.inner_name(id));
+        let workspace = self.key_cache.workspace();
         let messages: Vec<MessageId> = match inner {
-            Some(inner) => ask.messages.iter().map(|id| workspace.names().message(inner, *id)).collect(),
+            Some(inner) => hint.messages.iter().map(|id| workspace.names().message(inner, *id)).collect(),
             None => Vec::new(),
         };
-        let own = Ask { conversation: inner, messages: &messages, ..*ask };
+        let own = CommitHint { conversation: inner, messages: &messages, ..*hint };
         // The words of what is replaced must not stay. The index is erased before, for a crash, and after, because somebody
         // may have filled it meanwhile: a rewrite of the same length does not show in what it covers.
-        let erasing = inner.filter(|_| ask.is_erasing);
+        let erasing = inner.filter(|_| hint.is_erasing);
         erasing.map_or(Ok(()), |inner| self.forget_words(inner))?;
         let (attempts, outcome) = (Attempts::new(), Cell::new(Outcome::Nothing));
         let names: RefCell<Vec<(String, String)>> = RefCell::default();
         let committed = self.backend.commit(&own, safety, &mut |rows| {
-            let moment = Moment::new(self, rows);
-            let batch = decide(&moment)?;
-            names.replace(names_in(&moment, &batch));
-            let mut sealing = Sealing { moment: &moment, puts: Vec::new(), outcome: Outcome::Nothing };
+            let snapshot = SealedRows::new(self, rows);
+            let batch = decide(&snapshot)?;
+            names.replace(names_in(&snapshot, &batch));
+            let mut sealing = Sealing { snapshot: &snapshot, puts: Vec::new(), outcome: Outcome::Nothing };
             let sealed = sealing.seal(&batch)?;
             outcome.set(sealing.outcome);
             Ok(attempts.keep(sealed).as_batch())
@@ -81,12 +81,12 @@ impl Sealed {
     fn remember(&self, outcome: Outcome) {
         match outcome {
             Outcome::Nothing => {}
-            Outcome::Grown { outer, inner, state, keys, tip } => {
+            Outcome::Grown { outer, inner, state, keys, trailer } => {
                 self.learn_name(inner, outer);
-                self.tips().insert(inner, state, keys, *tip);
+                self.trailers().insert(inner, state, keys, *trailer);
             }
             Outcome::Gone(inner) => {
-                self.held.forget(Some(inner));
+                self.key_cache.forget(Some(inner));
                 if let Err(error) = self.forget_quarantined(&[inner]) {
                     // What was asked for is done.
                     tracing::warn!(kind = error.kind().as_str(), "what was quarantined of it was not erased");
@@ -103,23 +103,23 @@ impl Sealed {
         }
     }
 
-    pub(crate) fn tips(&self) -> MutexGuard<'_, Tips> {
-        self.tips.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn trailers(&self) -> MutexGuard<'_, TrailerCache> {
+        self.trailers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Inner and outer names of what an append adds, for a message of the backend's.
-fn names_in(moment: &Moment<'_>, batch: &Batch<'_>) -> Vec<(String, String)> {
+fn names_in(snapshot: &SealedRows<'_>, batch: &Batch<'_>) -> Vec<(String, String)> {
     let Edit::Append(append) = &batch.edit else { return Vec::new() };
-    let inner = moment.names().conversation(append.conversation);
+    let inner = snapshot.names().conversation(append.conversation);
     let own = append.messages.iter().map(|message| message.id);
-    let names = own.map(|id| (moment.names().message(inner, id).to_string(), id.to_string()));
+    let names = own.map(|id| (snapshot.names().message(inner, id).to_string(), id.to_string()));
     names.chain([(inner.to_string(), append.conversation.to_string())]).collect()
 }
 
 /// Encrypts a batch that was decided from a snapshot.
 struct Sealing<'m, 'r> {
-    moment: &'m Moment<'r>,
+    snapshot: &'m SealedRows<'r>,
     /// Blobs beside those of the batch.
     puts: Vec<SealedPut>,
     outcome: Outcome,
@@ -130,12 +130,12 @@ impl Sealing<'_, '_> {
         let change = batch.change.as_ref().map(|entry| self.entry(entry));
         let edit = match &batch.edit {
             Edit::None => SealedEdit::None,
-            Edit::Confirm(id) => SealedEdit::Confirm(self.moment.names().conversation(*id)),
+            Edit::Confirm(id) => SealedEdit::Confirm(self.snapshot.names().conversation(*id)),
             Edit::Append(append) => SealedEdit::Append(self.append(append)?),
             Edit::Amend(amend) => self.amend(amend)?,
             Edit::Remove(removal) => SealedEdit::Remove(self.removal(removal, change.as_ref())?),
             Edit::Delete(id) => {
-                let inner = self.moment.vault.inner_name(*id);
+                let inner = self.snapshot.vault.inner_name(*id);
                 self.outcome = Outcome::Gone(inner);
                 SealedEdit::Delete(inner)
             }
@@ -149,31 +149,31 @@ impl Sealing<'_, '_> {
 
     /// An envelope as the backend stores it.
     fn stored(&self, envelope: Vec<u8>) -> Vec<u8> {
-        self.moment.vault.held.encoding().write(envelope)
+        self.snapshot.vault.key_cache.encoding().write(envelope)
     }
 
-    fn entry(&self, entry: &Entry) -> Entry {
-        let (vault, names) = (self.moment.vault, self.moment.names());
+    fn entry(&self, entry: &LogEntry) -> LogEntry {
+        let (vault, names) = (self.snapshot.vault, self.snapshot.names());
         let reason = |reason: &str| {
             let sealed = SealedReason { reason: reason.to_owned(), conversations: vec![entry.conversation] };
-            sealed.seal(vault.held.workspace().reasons())
+            sealed.seal(vault.key_cache.workspace().reasons())
         };
         let what = match &entry.what {
             What::Trimmed { reason: own } => What::Trimmed { reason: reason(own) },
             What::Deleted { reason: own } => What::Deleted { reason: reason(own) },
             other @ (What::Stored { .. } | What::Changed | What::Rewritten) => other.clone(),
         };
-        Entry { conversation: vault.inner_name(entry.conversation), at: names.time(entry.at), what }
+        LogEntry { conversation: vault.inner_name(entry.conversation), at: names.time(entry.at), what }
     }
 
     /// The keys of a conversation that is there.
     fn keys(&self, id: ConversationId, inner: ConversationId) -> Result<Arc<DataKeys>> {
-        let keys = self.moment.keys(Some(inner));
-        keys.map_err(|trouble| trouble.of(&format!("the key of conversation `{id}`")))
+        let keys = self.snapshot.keys(Some(inner));
+        keys.map_err(|failure| failure.of(&format!("the key of conversation `{id}`")))
     }
 
     fn blob(&self, blob: &Put<'_>) -> Result<SealedPut> {
-        let names = self.moment.names();
+        let names = self.snapshot.names();
         let owner = blob.owner.map(|owner| names.conversation(owner));
         let keys = match (blob.bytes, blob.owner, &self.outcome) {
             (None, _, _) => None,
@@ -183,19 +183,19 @@ impl Sealing<'_, '_> {
             }
             (Some(_), Some(own), _) => Some(self.keys(own, owner.unwrap_or(own))?),
             (Some(_), None, _) => {
-                let keys = self.moment.keys(None);
-                Some(keys.map_err(|trouble| trouble.of("the key of what belongs to no conversation"))?)
+                let keys = self.snapshot.keys(None);
+                Some(keys.map_err(|failure| failure.of("the key of what belongs to no conversation"))?)
             }
         };
         Ok(SealedPut::seal(blob, names, keys.as_deref().map(DataKeys::newest)))
     }
 
     fn append(&mut self, append: &Append<'_>) -> Result<SealedAppend> {
-        let (moment, id) = (self.moment, append.conversation);
-        let names = moment.names();
+        let (snapshot, id) = (self.snapshot, append.conversation);
+        let names = snapshot.names();
         let inner = names.conversation(id);
-        let before = match moment.rows.state(inner)? {
-            Presence::Stored(state) => Some((state, moment.tip(inner, &state)?)),
+        let before = match snapshot.rows.state(inner)? {
+            Presence::Stored(state) => Some((state, snapshot.trailer(inner, &state)?)),
             Presence::Absent | Presence::Lost(_) => None,
         };
         let (keys, header) = match &append.opening {
@@ -206,11 +206,11 @@ impl Sealing<'_, '_> {
                 let header = SealedHeader::new(id, opening.created, opening.facets, &text).seal(&key, inner);
                 let header = self.stored(header);
                 let name = seal_name(id, opening.created, &key, inner);
-                moment.vault.held.renew_at(moment.rows)?;
-                let wrapped = moment.vault.held.workspace().wrap(&key, Some(inner));
+                snapshot.vault.key_cache.renew_at(snapshot.rows)?;
+                let wrapped = snapshot.vault.key_cache.workspace().wrap(&key, Some(inner));
                 self.puts.push(SealedPut::own(inner, DATA, wrapped.clone()));
                 self.puts.push(SealedPut::own(inner, NAME_NAME, name));
-                (moment.vault.held.keep(Some(inner), wrapped, DataKeys::only(key)), Some(header))
+                (snapshot.vault.key_cache.keep(Some(inner), wrapped, DataKeys::only(key)), Some(header))
             }
         };
         let key = keys.newest();
@@ -218,16 +218,16 @@ impl Sealing<'_, '_> {
         sealed.messages = append.messages.iter().map(|message| self.message(message, inner, key)).collect();
         sealed.first = append.first.map(|first| self.stored(seal_first(first, key, inner)));
         sealed.branch = append.branch.map(|branch| names.branch(inner, branch));
-        let (state, tip) = before.unzip();
-        let tip = tip_after(append, &sealed, tip);
-        sealed.last = self.stored(SealedLast::of(&tip).seal(key, inner));
+        let (state, trailer) = before.unzip();
+        let trailer = trailer_after(append, &sealed, trailer);
+        sealed.last = self.stored(SealedTrailer::of(&trailer).seal(key, inner));
         let state = state_after(state, &sealed);
-        self.outcome = Outcome::Grown { outer: id, inner, state, keys, tip: Box::new(tip) };
+        self.outcome = Outcome::Grown { outer: id, inner, state, keys, trailer: Box::new(trailer) };
         Ok(sealed)
     }
 
     fn message(&self, message: &NewMessage<'_>, inner: ConversationId, key: &DataKey) -> SealedMessage {
-        let names = self.moment.names();
+        let names = self.snapshot.names();
         let body = String::from_utf8_lossy(message.body);
         let plain = Plain {
             id: message.id,
@@ -242,7 +242,7 @@ impl Sealing<'_, '_> {
         let label = message.label.map(String::from_utf8_lossy);
         let note = Note { label: label.as_deref(), is_pinned: message.is_pinned };
         let parent = message.parent.map(|(parent, seq)| {
-            (Anchor { id: self.moment.message_name(inner, parent.id), link: names.link(parent.link) }, seq)
+            (Anchor { id: self.snapshot.message_name(inner, parent.id), link: names.link(parent.link) }, seq)
         });
         SealedMessage {
             id,
@@ -258,15 +258,15 @@ impl Sealing<'_, '_> {
     }
 
     fn amend(&mut self, amend: &Amend<'_>) -> Result<SealedEdit> {
-        let (moment, id) = (self.moment, amend.conversation);
-        let names = moment.names();
+        let (snapshot, id) = (self.snapshot, amend.conversation);
+        let names = snapshot.names();
         let inner = names.conversation(id);
-        let name = |message: MessageId| moment.message_name(inner, message);
+        let name = |message: MessageId| snapshot.message_name(inner, message);
         let change = match &amend.change {
             Amendment::Head(head) => SealedChange::Head(head.map(|(head, seq)| (name(head), seq))),
             Amendment::Unbranch(branch) => SealedChange::Unbranch(names.branch(inner, *branch)),
             Amendment::Header(facets, header) => {
-                let created = moment.known(inner)?.map_or(Time::default(), |known| known.row.created);
+                let created = snapshot.known(inner)?.map_or(Time::default(), |known| known.row.created);
                 let header = String::from_utf8_lossy(header);
                 let keys = self.keys(id, inner)?;
                 let header = SealedHeader::new(id, created, facets, &header).seal(keys.newest(), inner);
@@ -285,41 +285,41 @@ impl Sealing<'_, '_> {
             }
             Amendment::Rewrite(bodies, first, _) => self.rewrite(id, bodies, first)?,
         };
-        let state = moment.stored(inner)?;
+        let state = snapshot.stored(inner)?;
         let own = Amend {
             conversation: inner,
             version: amend.version,
             change: change.as_amendment(&[]),
-            tip: None,
+            last: None,
         };
-        let mut tip = moment.amended_tip(moment.tip(inner, &state)?, &state, &own)?;
+        let mut trailer = snapshot.amended_trailer(snapshot.trailer(inner, &state)?, &state, &own)?;
         if let Amendment::Rewrite(_, _, last) = &amend.change {
-            tip.last = String::from_utf8_lossy(last).into_owned();
+            trailer.last = String::from_utf8_lossy(last).into_owned();
         }
-        let tip = self.stored(SealedLast::of(&tip).seal(self.keys(id, inner)?.newest(), inner));
-        Ok(SealedEdit::Amend { conversation: inner, version: amend.version, change, tip })
+        let trailer = self.stored(SealedTrailer::of(&trailer).seal(self.keys(id, inner)?.newest(), inner));
+        Ok(SealedEdit::Amend { conversation: inner, version: amend.version, change, trailer })
     }
 
     fn branch(&self, branch: &Branch, inner: ConversationId, key: &DataKey) -> Branch {
-        let name = self.moment.names().branch(inner, branch.id);
+        let name = self.snapshot.names().branch(inner, branch.id);
         let title = seal_branch(branch, key, inner, name);
-        Branch { id: name, title, head: self.moment.message_name(inner, branch.head) }
+        Branch { id: name, title, head: self.snapshot.message_name(inner, branch.head) }
     }
 
     /// A child names the digest of its parent inside. The contract wants it to be rewritten with its parent, so that both fit.
     fn rewrite(&self, id: ConversationId, bodies: &[NewBody<'_>], first: &[u8]) -> Result<SealedChange> {
-        let moment = self.moment;
-        let names = moment.names();
+        let snapshot = self.snapshot;
+        let names = snapshot.names();
         let inner = names.conversation(id);
         let keys = self.keys(id, inner)?;
         let key = keys.newest();
         let links: HashMap<MessageId, Digest> = bodies.iter().map(|new| (new.id, new.link)).collect();
         let mut sealed = Vec::with_capacity(bodies.len());
         for new in bodies {
-            let before = moment.message(inner, new.seq, |plain| plain.without_body())?;
+            let before = snapshot.message(inner, new.seq, |plain| plain.without_body())?;
             let before = before.ok_or_else(|| {
                 let what = format!("the message `{}` of conversation `{id}`, number {},", new.id, new.seq);
-                Trouble::Broken(Broken::Seal).of(&what)
+                OpenError::Broken(Broken::Seal).of(&what)
             })?;
             let parent = before.parent.map(|parent| Anchor {
                 id: parent.id,
@@ -328,7 +328,7 @@ impl Sealing<'_, '_> {
             let body = String::from_utf8_lossy(new.body);
             let plain = Plain { id: new.id, parent, digest: new.link, body: &body, ..before };
             sealed.push(SealedBody {
-                id: moment.message_name(inner, new.id),
+                id: snapshot.message_name(inner, new.id),
                 seq: new.seq,
                 link: names.link(new.link),
                 body: self.stored(plain.seal(key, names, inner)),
@@ -338,12 +338,12 @@ impl Sealing<'_, '_> {
         Ok(SealedChange::Rewrite(sealed, first))
     }
 
-    fn removal(&self, removal: &Removal<'_>, change: Option<&Entry>) -> Result<SealedRemoval> {
-        let (moment, id) = (self.moment, removal.conversation);
-        let inner = moment.names().conversation(id);
+    fn removal(&self, removal: &Removal<'_>, change: Option<&LogEntry>) -> Result<SealedRemoval> {
+        let (snapshot, id) = (self.snapshot, removal.conversation);
+        let inner = snapshot.names().conversation(id);
         let keys = self.keys(id, inner)?;
         let key = keys.newest();
-        let name = |message: MessageId| moment.message_name(inner, message);
+        let name = |message: MessageId| snapshot.message_name(inner, message);
         let reason = match change.map(|entry| &entry.what) {
             Some(What::Trimmed { reason }) => reason.clone(),
             _ => String::new(),
@@ -361,30 +361,31 @@ impl Sealing<'_, '_> {
                 .collect(),
             first: self.stored(seal_first(&removal.first, key, inner)),
             last: Vec::new(),
-            at: moment.names().time(removal.at),
+            at: snapshot.names().time(removal.at),
             reason,
         };
-        let state = moment.stored(inner)?;
+        let state = snapshot.stored(inner)?;
         let last = String::from_utf8_lossy(&removal.last).into_owned();
-        let tip = Tip { last, ..moment.tip(inner, &state)? };
-        let tip = moment.trimmed_tip(tip, &state, &sealed.as_removal())?;
-        sealed.last = self.stored(SealedLast::of(&tip).seal(key, inner));
+        let trailer = Trailer { last, ..snapshot.trailer(inner, &state)? };
+        let trailer = snapshot.trimmed_trailer(trailer, &state, &sealed.as_removal())?;
+        sealed.last = self.stored(SealedTrailer::of(&trailer).seal(key, inner));
         Ok(sealed)
     }
 }
 
 /// What an append leaves beside the messages.
-fn tip_after(append: &Append<'_>, sealed: &SealedAppend, before: Option<Tip>) -> Tip {
-    let first = || Tip { active: append.active, head: None, last: String::new(), numbers: Numbers::first() };
-    let mut tip = Tip { active: append.active, ..before.unwrap_or_else(first) };
+fn trailer_after(append: &Append<'_>, sealed: &SealedAppend, before: Option<Trailer>) -> Trailer {
+    let first =
+        || Trailer { active: append.active, head: None, last: String::new(), numbers: Numbers::first() };
+    let mut trailer = Trailer { active: append.active, ..before.unwrap_or_else(first) };
     if let Some(last) = append.last {
-        tip.last = String::from_utf8_lossy(last).into_owned();
+        trailer.last = String::from_utf8_lossy(last).into_owned();
     }
     if let (Some(said), Some(last)) = (append.messages.last(), sealed.messages.last()) {
-        tip.head = Some(Head { id: said.id, digest: said.link });
-        tip.numbers.append(sealed.messages.len(), (last.id, last.seq), sealed.branch);
+        trailer.head = Some(Head { id: said.id, digest: said.link });
+        trailer.numbers.append(sealed.messages.len(), (last.id, last.seq), sealed.branch);
     }
-    tip
+    trailer
 }
 
 /// The state that an append leaves, as the backend has it.

@@ -15,7 +15,7 @@ use std::thread::{self, Scope};
 use crate::error::Result;
 use crate::model::ConversationId;
 use crate::store::backend::MessageRow;
-use crate::store::sealed::keys::held::{Ring, Trouble};
+use crate::store::sealed::keys::key_cache::{OpenError, OwnerKeys};
 use crate::store::sealed::keys::names::Names;
 use crate::store::sealed::records::message::{Plain, SealedNote};
 
@@ -31,33 +31,33 @@ const WAITING: usize = 1 << 20;
 /// A message that was opened, and what became of its note.
 pub(crate) struct Opened<'a> {
     pub(crate) plain: Plain<'a>,
-    pub(crate) note: Result<SealedNote, Trouble>,
+    pub(crate) note: Result<SealedNote, OpenError>,
 }
 
 /// What is shown, in order: a message as the inner store has it, and opened.
-pub(crate) type Show<'s> = dyn FnMut(&MessageRow<'_>, Result<Opened<'_>, Trouble>) -> Result<()> + 's;
+pub(crate) type Show<'s> = dyn FnMut(&MessageRow<'_>, Result<Opened<'_>, OpenError>) -> Result<()> + 's;
 
 /// What opens the messages of one conversation.
 pub(crate) struct Opener<'v> {
-    ring: Ring<'v>,
+    owner_keys: OwnerKeys<'v>,
     names: &'v Names,
     inner: ConversationId,
     buffer: Vec<u8>,
 }
 
 impl<'v> Opener<'v> {
-    pub(crate) const fn new(ring: Ring<'v>, names: &'v Names, inner: ConversationId) -> Self {
-        Self { ring, names, inner, buffer: Vec::new() }
+    pub(crate) const fn new(owner_keys: OwnerKeys<'v>, names: &'v Names, inner: ConversationId) -> Self {
+        Self { owner_keys, names, inner, buffer: Vec::new() }
     }
 
     /// Another, with the same keys at hand.
     fn again(&self) -> Self {
-        Self::new(self.ring.clone(), self.names, self.inner)
+        Self::new(self.owner_keys.clone(), self.names, self.inner)
     }
 
-    fn open(&mut self, sealed: &MessageRow<'_>) -> Result<Opened<'_>, Trouble> {
-        let plain = Plain::open(&mut self.ring, self.names, self.inner, sealed, &mut self.buffer)?;
-        Ok(Opened { plain, note: SealedNote::open(&mut self.ring, self.inner, sealed) })
+    fn open(&mut self, sealed: &MessageRow<'_>) -> Result<Opened<'_>, OpenError> {
+        let plain = Plain::open(&mut self.owner_keys, self.names, self.inner, sealed, &mut self.buffer)?;
+        Ok(Opened { plain, note: SealedNote::open(&mut self.owner_keys, self.inner, sealed) })
     }
 
     fn open_bundle(&mut self, bundle: &mut Bundle) {
@@ -84,7 +84,7 @@ struct Bundle {
 }
 
 /// Who a message is, where its body stands, and its note.
-type Outcome = Result<(Plain<'static>, Range<usize>, Result<SealedNote, Trouble>), Trouble>;
+type Outcome = Result<(Plain<'static>, Range<usize>, Result<SealedNote, OpenError>), OpenError>;
 
 /// A message of a bundle.
 struct Copy {
@@ -198,7 +198,7 @@ impl Desk {
         self.bell.wait(queue).unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn ring(&self, mut queue: MutexGuard<'_, Queue>) {
+    fn owner_keys(&self, mut queue: MutexGuard<'_, Queue>) {
         if std::mem::take(&mut queue.is_awaited) {
             drop(queue);
             self.bell.notify_one();
@@ -217,7 +217,7 @@ impl Desk {
             let outcome = catch_unwind(AssertUnwindSafe(|| opener.open_bundle(&mut bundle)));
             queue = self.queue();
             queue.put(number, outcome.map_or_else(Stage::Failed, |()| Stage::Opened(bundle)));
-            self.ring(queue);
+            self.owner_keys(queue);
             queue = self.queue();
         }
     }
@@ -312,7 +312,7 @@ impl<'scope, 'env> Ahead<'scope, 'env> {
         (self.waiting, self.bundles) = (self.waiting + length, self.bundles + 1);
         let mut queue = self.desk.queue();
         queue.bundles.push_back(Stage::Sealed(bundle));
-        self.desk.ring(queue);
+        self.desk.owner_keys(queue);
         loop {
             let popped = self.desk.queue().pop();
             let Some(bundle) = popped else { return Ok(()) };

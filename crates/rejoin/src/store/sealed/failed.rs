@@ -6,7 +6,7 @@ use crate::store::Capabilities;
 use crate::store::backend::MessageRow;
 use crate::store::sealed::Sealed;
 use crate::store::sealed::keys::envelope::Broken;
-use crate::store::sealed::keys::held::Trouble;
+use crate::store::sealed::keys::key_cache::OpenError;
 use crate::store::sealed::quarantine::Record;
 
 /// How many records that did not open one look copies. The next look copies more.
@@ -42,9 +42,9 @@ impl Failures {
         row: &MessageRow<'_>,
         what: &'static str,
         sealed: &[u8],
-        trouble: Trouble,
+        failure: OpenError,
     ) -> Result<()> {
-        let Trouble::Broken(why) = trouble else { return Err(trouble.of(what)) };
+        let OpenError::Broken(why) = failure else { return Err(failure.of(what)) };
         // Where the key of a conversation is lost, one copy is enough: none of thousands opens.
         let is_of_key = matches!(why, Broken::NoKey | Broken::WrappedKey);
         if self.copied.is_empty() || !is_of_key && self.copied.len() < MOST_COPIED {
@@ -52,7 +52,7 @@ impl Failures {
         }
         if self.told.len() < MOST_TOLD {
             let what = format!("the {what} `{}` of conversation `{id}`, number {},", row.id, row.seq);
-            self.told.push(Trouble::Broken(why).of(&what).to_string());
+            self.told.push(OpenError::Broken(why).of(&what).to_string());
         }
         Ok(())
     }
@@ -60,7 +60,7 @@ impl Failures {
     /// Copies them to quarantine, and says what they are.
     pub(crate) fn settle(self, vault: &Sealed, inner: ConversationId) -> Vec<String> {
         for Failed { what, name, sealed, why } in self.copied {
-            let (name, sealed) = (name.to_string(), vault.held.encoding().to_text(&sealed));
+            let (name, sealed) = (name.to_string(), vault.key_cache.encoding().to_text(&sealed));
             vault.quarantine(Record { what, space: None, inner: Some(inner), name, sealed, why });
         }
         self.told

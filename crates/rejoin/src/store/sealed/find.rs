@@ -5,7 +5,7 @@ use crate::model::{ConversationId, MessageId};
 use crate::store::backend::ConversationRow;
 use crate::store::sealed::Sealed;
 use crate::store::sealed::scan::{Next, Scanned};
-use crate::store::sealed::search::index::Doubt;
+use crate::store::sealed::search::fill::Doubt;
 use crate::store::sealed::search::segments::Extent;
 use crate::store::{Found, Order, Selection};
 
@@ -52,14 +52,14 @@ impl Sealed {
         beginning: &str,
         limit: usize,
     ) -> Result<Vec<MessageId>> {
-        let mut ring = self.held.ring(Some(inner));
-        let chain = self.chain_of(inner, &mut ring)?;
+        let mut owner_keys = self.key_cache.owner_keys(Some(inner));
+        let chain = self.chain_of(inner, &mut owner_keys)?;
         let held = chain.segments.iter().flat_map(|ids| &ids.held).map(|held| held.id);
         let mut ids: Vec<MessageId> = held.filter(|id| id.as_str().starts_with(beginning)).collect();
         if chain.extent() != extent {
             self.suspect(inner, Doubt::Behind);
             let newest = Selection::All { order: Order::NewestFirst, offset: 0, limit: u64::MAX };
-            self.scan(inner, &mut ring, newest, &mut |Scanned { seq, id, body, .. }| {
+            self.scan(inner, &mut owner_keys, newest, &mut |Scanned { seq, id, body, .. }| {
                 if seq <= chain.covered() {
                     return Next::Stop;
                 }
@@ -81,7 +81,7 @@ impl Sealed {
 
     /// True when the inner store has this message. One that was removed may still be named by a segment.
     fn is_message(&self, inner: ConversationId, id: MessageId) -> Result<bool> {
-        let name = self.held.workspace().names().message(inner, id);
+        let name = self.key_cache.workspace().names().message(inner, id);
         match self.inner.read(inner, Selection::Ids(&[name]), &mut |_| Ok(())) {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
             read => read.map(|()| true),

@@ -20,9 +20,9 @@ mod decrypt_pipeline;
 pub(crate) mod failed;
 mod find;
 pub(crate) mod keys;
-mod moment;
 pub(crate) mod quarantine;
 pub(crate) mod records;
+mod row_cache;
 mod rows;
 mod scan;
 pub(crate) mod search;
@@ -40,15 +40,16 @@ pub use keys::workspace::Workspace;
 use crate::error::{Error, Result};
 use crate::model::ConversationId;
 use crate::store::backend::{
-    Ask, Backend, ConversationRow, Decide, DecideEach, Lists, Prefixes, Trim, Words, one_by_one,
+    Backend, CommitHint, ConversationRow, Decide, DecideEach, ListIndex, NameIndex, SearchIndex, Trim,
+    one_by_one,
 };
 use crate::store::sealed::keys::data_key::DataKey;
-use crate::store::sealed::keys::held::{DATA, Held, blob};
-use crate::store::sealed::moment::Moment;
+use crate::store::sealed::keys::key_cache::{DATA, KeyCache, blob};
 use crate::store::sealed::quarantine::Record;
-use crate::store::sealed::records::tips::Tips;
-use crate::store::sealed::rows::Rows;
-use crate::store::sealed::search::index::Backlog;
+use crate::store::sealed::records::trailer_cache::TrailerCache;
+use crate::store::sealed::row_cache::RowCache;
+use crate::store::sealed::rows::SealedRows;
+use crate::store::sealed::search::fill::Backlog;
 use crate::store::{
     Capabilities, Changed, Found, Hit, Keeper, ListQuery, Page, Progress, Put, Safety, SearchQuery, Space,
     Stamp, Store, Task, backend,
@@ -68,12 +69,12 @@ pub struct Sealed {
     pub(crate) backend: Arc<dyn Backend>,
     /// What the backend holds, as a store: hashed names and encrypted bytes.
     pub(crate) inner: Arc<dyn Store>,
-    pub(crate) held: Held,
-    rows: Mutex<Rows>,
+    pub(crate) key_cache: KeyCache,
+    row_cache: Mutex<RowCache>,
     /// Held by whoever brings the list of all conversations up to date.
     refreshing: Mutex<()>,
     /// Trailers of the conversations that this handle appended to.
-    tips: Mutex<Tips>,
+    trailers: Mutex<TrailerCache>,
     /// What a check has still to look at; none between checks.
     checking: Mutex<Option<Vec<ConversationId>>>,
     /// How many records were found that do not open.
@@ -113,17 +114,17 @@ impl VaultStore {
 impl Sealed {
     pub(crate) fn open(backend: Arc<dyn Backend>, unlock: Arc<dyn Unlock>) -> Result<Self> {
         let inner: Arc<dyn Store> = Arc::new(Keeper::over(Arc::clone(&backend)));
-        let held = Held::unlock(Arc::clone(&inner), unlock)?;
+        let key_cache = KeyCache::unlock(Arc::clone(&inner), unlock)?;
         if blob(inner.as_ref(), None, DATA)?.is_none() {
             return Err(Error::corrupt("the vault has no key for what belongs to no conversation"));
         }
         Ok(Self {
             backend,
             inner,
-            held,
-            rows: Mutex::default(),
+            key_cache,
+            row_cache: Mutex::default(),
             refreshing: Mutex::default(),
-            tips: Mutex::default(),
+            trailers: Mutex::default(),
             checking: Mutex::default(),
             quarantined: AtomicU32::new(0),
             lost: Mutex::default(),
@@ -141,7 +142,7 @@ impl Sealed {
 
 impl fmt::Debug for Sealed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Sealed").field("workspace", &self.held.workspace()).finish_non_exhaustive()
+        f.debug_struct("Sealed").field("workspace", &self.key_cache.workspace()).finish_non_exhaustive()
     }
 }
 
@@ -157,22 +158,22 @@ impl Backend for Sealed {
     }
 
     fn snapshot(&self, work: &mut dyn FnMut(&dyn backend::Rows) -> Result<()>) -> Result<()> {
-        let answer = self.backend.snapshot(&mut |rows| work(&Moment::new(self, rows)));
+        let answer = self.backend.snapshot(&mut |rows| work(&SealedRows::new(self, rows)));
         self.settled(answer)
     }
 
-    fn commit<'a>(&self, ask: &Ask<'_>, safety: Safety, decide: &mut Decide<'_, 'a>) -> Result<()> {
-        let answer = self.commit_sealed(ask, safety, decide);
+    fn commit<'a>(&self, hint: &CommitHint<'_>, safety: Safety, decide: &mut Decide<'_, 'a>) -> Result<()> {
+        let answer = self.commit_sealed(hint, safety, decide);
         self.settled(answer)
     }
 
     fn commit_each<'a>(
         &self,
-        asks: &[Ask<'_>],
+        hints: &[CommitHint<'_>],
         safety: Safety,
         decide: &mut DecideEach<'_, 'a>,
     ) -> Result<()> {
-        one_by_one(self, asks, safety, decide)
+        one_by_one(self, hints, safety, decide)
     }
 
     fn erasing(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<()> {
@@ -199,34 +200,34 @@ impl Backend for Sealed {
         self.settled(answer)
     }
 
-    fn lists(&self) -> Option<&dyn Lists> {
+    fn list_index(&self) -> Option<&dyn ListIndex> {
         Some(self)
     }
 
-    fn words(&self) -> Option<&dyn Words> {
+    fn search_index(&self) -> Option<&dyn SearchIndex> {
         Some(self)
     }
 
-    fn prefixes(&self) -> Option<&dyn Prefixes> {
+    fn name_index(&self) -> Option<&dyn NameIndex> {
         Some(self)
     }
 }
 
-impl Lists for Sealed {
+impl ListIndex for Sealed {
     fn list(&self, query: &ListQuery<'_>) -> Result<Page<ConversationRow>> {
         let answer = self.list_opened(query);
         self.settled(answer)
     }
 }
 
-impl Words for Sealed {
+impl SearchIndex for Sealed {
     fn search(&self, query: &SearchQuery<'_>) -> Result<Page<Hit>> {
         let answer = self.search_opened(query);
         self.settled(answer)
     }
 }
 
-impl Prefixes for Sealed {
+impl NameIndex for Sealed {
     fn find(&self, text: &str, limit: usize) -> Result<Vec<Found>> {
         let answer = self.find_opened(text, limit);
         self.settled(answer)

@@ -15,10 +15,10 @@ use crate::error::{ErrorKind, Result};
 use crate::model::{ConversationId, MessageId, Time};
 use crate::store::sealed::keys::encoding::from_text;
 use crate::store::sealed::keys::envelope::{Broken, key_of};
-use crate::store::sealed::keys::held::Held;
 use crate::store::sealed::keys::key::KeyId;
+use crate::store::sealed::keys::key_cache::KeyCache;
 use crate::store::sealed::{QUARANTINE, Sealed};
-use crate::store::{Keeper, Named, Put, Quarantined, Safety, Space, Told, put_notice};
+use crate::store::{BlobNames, Keeper, Put, Quarantined, Safety, Space, Told, put_notice};
 
 /// How many copies are made while a store is open. Where more is damaged, the whole store has to be copied by hand.
 const MOST: u32 = 1_000;
@@ -55,11 +55,11 @@ pub(crate) struct Kept {
 }
 
 impl Kept {
-    fn of(record: &Record, conversation: Option<ConversationId>, held: &Held) -> Self {
+    fn of(record: &Record, conversation: Option<ConversationId>, key_cache: &KeyCache) -> Self {
         let can_go = matches!(record.what, "message" | "note" | "blob" | "header");
         let is_damaged = match record.why {
             Broken::Seal | Broken::Shape => true,
-            Broken::Key(id) => held.lacks_key(record.inner, id),
+            Broken::Key(id) => key_cache.lacks_key(record.inner, id),
             Broken::Inside | Broken::Numbers | Broken::Parent | Broken::NoKey | Broken::WrappedKey => false,
         };
         Self {
@@ -128,7 +128,7 @@ impl Sealed {
             .chain_update(&record.sealed)
             .finalize();
         let mut is_there = false;
-        let looked = self.get(QUARANTINE, None, Named::One(&name), &mut |_, _| {
+        let looked = self.get(QUARANTINE, None, BlobNames::One(&name), &mut |_, _| {
             is_there = true;
             Ok(())
         });
@@ -136,7 +136,7 @@ impl Sealed {
         if is_there || looked.is_err() || self.quarantined.fetch_add(1, Ordering::Relaxed) >= MOST {
             return;
         }
-        let kept = Kept::of(record, conversation, &self.held);
+        let kept = Kept::of(record, conversation, &self.key_cache);
         let text = serde_json::to_vec(&kept).expect("what is kept is plain");
         let audit = serde_json::to_vec(&kept.to_audit()).expect("an audit entry is plain");
         let mut audit_name = kept.at.as_micros().max(0).to_be_bytes().to_vec();
@@ -190,7 +190,7 @@ impl Sealed {
 
     /// Shows every copy with its name. One that is damaged itself tells nothing.
     fn each_kept(&self, visit: &mut dyn FnMut(&[u8], Kept)) -> Result<()> {
-        let looked = self.get(QUARANTINE, None, Named::ALL, &mut |name, bytes| {
+        let looked = self.get(QUARANTINE, None, BlobNames::ALL, &mut |name, bytes| {
             match serde_json::from_slice(bytes) {
                 Ok(kept) => visit(name, kept),
                 Err(cause) => tracing::warn!(%cause, "a record in quarantine cannot be read"),

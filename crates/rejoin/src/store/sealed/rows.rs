@@ -1,205 +1,330 @@
-//! Cache of decrypted conversation rows, refreshed from the inner change log.
+//! `Rows` of a vault: the inner snapshot, decrypted.
+//!
+//! A visit goes on past records that do not decrypt, and then ends with an error that names each of them, so
+//! that nobody takes a part for the whole.
 
-use std::collections::{BTreeSet, HashMap};
-use std::sync::{Arc, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::thread;
 
 use crate::error::{Error, Result};
-use crate::model::{ConversationId, MessageId};
-use crate::store::backend::{ConversationRow, unknown};
-use crate::store::keeper::list_rows;
-use crate::store::newest_stamp;
-use crate::store::sealed::Sealed;
-use crate::store::sealed::records::row::Known;
-use crate::store::sealed::scan::Next;
-use crate::store::{ListQuery, Page, Selection, Stamp, What};
+use crate::model::{ConversationId, Digest, Head, MessageId, Time};
+use crate::store::backend::{
+    Amend, Amendment, ConversationRow, MessageRow, NewBody, Node, Presence, Removal, Rows, State,
+    VisitMessage, Which, unknown,
+};
+use crate::store::sealed::decrypt_pipeline::{Ahead, Desk, Opened, Opener};
+use crate::store::sealed::failed::{Failures, gone_past, to_error};
+use crate::store::sealed::keys::envelope::Broken;
+use crate::store::sealed::keys::key_cache::{DATA, DataKeys, OpenError};
+use crate::store::sealed::keys::names::Names;
+use crate::store::sealed::keys::workspace::Workspace;
+use crate::store::sealed::records::message::{Chain, Plain, SealedNote};
+use crate::store::sealed::records::row::{DecryptedRow, SealedTrailer};
+use crate::store::sealed::records::trailer_cache::Trailer;
+use crate::store::sealed::{KEYS, Sealed};
+use crate::store::{BlobNames, Order, Space, VisitBlob};
 
-/// The decrypted rows.
-#[derive(Default)]
-pub(crate) struct Rows {
-    /// All of them by inner name, as they were after `stamp`; changed only by whoever refreshes.
-    listed: HashMap<ConversationId, Arc<Known>>,
-    /// What the inner store could not list, in its words.
-    damaged: Vec<String>,
-    /// None until all were listed.
-    stamp: Option<Stamp>,
-    /// Those that were asked for by name. Each is compared with the inner row before it is used.
-    named: HashMap<ConversationId, Arc<Known>>,
-    /// Inner to outer names, those of conversations that are gone included.
-    names: HashMap<ConversationId, ConversationId>,
+/// A snapshot of the inner backend, decrypted.
+pub(crate) struct SealedRows<'r> {
+    pub(crate) vault: &'r Sealed,
+    pub(crate) rows: &'r dyn Rows,
+    workspace: Arc<Workspace>,
+    /// Keys of this snapshot, by owner.
+    keys: RefCell<BTreeMap<Option<ConversationId>, Arc<DataKeys>>>,
+    /// Messages that do not open. They are known by their inner names.
+    nameless: RefCell<BTreeSet<MessageId>>,
 }
 
-impl Rows {
-    /// The row of a conversation whose header does not open, which is known by its inner name.
-    fn unnamed(&self, inner: ConversationId) -> Option<&Arc<Known>> {
-        self.named.get(&inner).or_else(|| self.listed.get(&inner)).filter(|known| !known.is_named)
-    }
-}
-
-impl Sealed {
-    /// Conversations as the backend has them: all, or those of these that are there.
-    pub(crate) fn raw_page(&self, only: Option<&[ConversationId]>) -> Result<Page<ConversationRow>> {
-        let query = ListQuery { only, limit: usize::MAX, ..ListQuery::default() };
-        list_rows(&self.backend, &query)
-    }
-
-    pub(crate) fn raw_rows(&self, only: Option<&[ConversationId]>) -> Result<Vec<ConversationRow>> {
-        Ok(self.raw_page(only)?.items)
-    }
-
-    pub(crate) fn list_opened(&self, query: &ListQuery<'_>) -> Result<Page<ConversationRow>> {
-        let (rows, damaged) = match query.only {
-            Some(ids) => (self.named_rows(ids)?, Vec::new()),
-            None => (self.all_rows()?, self.rows().damaged.clone()),
-        };
-        Ok(Page { damaged, ..query.page_among(rows.iter().map(|known| &known.row)) })
-    }
-
-    /// Every row.
-    pub(crate) fn all_rows(&self) -> Result<Vec<Arc<Known>>> {
-        // One at a time: an older look must not replace a newer one.
-        let _refreshing = self.refreshing.lock().unwrap_or_else(PoisonError::into_inner);
-        let stamp = self.rows().stamp;
-        let stamp = match stamp {
-            None => {
-                // What changes after this point is looked at again.
-                let stamp = newest_stamp(self.inner.as_ref(), 0)?;
-                let page = self.raw_page(None)?;
-                self.rows().damaged = page.damaged;
-                self.relist(page.items)?;
-                stamp
-            }
-            Some(stamp) => self.follow(stamp)?,
-        };
-        let mut rows = self.rows();
-        rows.stamp = Some(stamp);
-        Ok(rows.listed.values().cloned().collect())
-    }
-
-    /// The rows of those of these conversations that exist.
-    fn named_rows(&self, ids: &[ConversationId]) -> Result<Vec<Arc<Known>>> {
-        let workspace = self.held.workspace();
-        let mut inner: Vec<ConversationId> =
-            ids.iter().map(|id| workspace.names().conversation(*id)).collect();
-        // One whose header does not open is known by its inner name.
-        inner.extend(ids.iter().filter(|id| self.rows().unnamed(**id).is_some()));
-        self.open_rows(self.raw_rows(Some(&inner))?)
-    }
-
-    /// The row of a conversation as it is now, by its inner name.
-    pub(crate) fn row_now(&self, inner: ConversationId) -> Result<Option<Arc<Known>>> {
-        Ok(self.open_rows(self.raw_rows(Some(&[inner]))?)?.pop())
-    }
-
-    /// A conversation as the inner store has it.
-    pub(crate) fn raw_row(&self, inner: ConversationId) -> Result<ConversationRow> {
-        self.raw_rows(Some(&[inner]))?.pop().ok_or_else(|| unknown(inner))
-    }
-
-    /// True when the inner store has this conversation.
-    pub(crate) fn is_there(&self, inner: ConversationId) -> bool {
-        self.raw_rows(Some(&[inner])).is_ok_and(|rows| !rows.is_empty())
-    }
-
-    /// What a conversation is called outside, if it is known.
-    pub(crate) fn outer_name(&self, inner: ConversationId) -> Option<ConversationId> {
-        self.rows().names.get(&inner).copied()
-    }
-
-    pub(crate) fn learn_name(&self, inner: ConversationId, outer: ConversationId) {
-        self.rows().names.insert(inner, outer);
-    }
-
-    /// The inner name of a conversation. One whose header does not open is asked for by it.
-    pub(crate) fn inner_name(&self, id: ConversationId) -> ConversationId {
-        match self.rows().unnamed(id) {
-            Some(_) => id,
-            None => self.held.workspace().names().conversation(id),
+impl<'r> SealedRows<'r> {
+    pub(crate) fn new(vault: &'r Sealed, rows: &'r dyn Rows) -> Self {
+        Self {
+            vault,
+            rows,
+            workspace: vault.key_cache.workspace(),
+            keys: RefCell::default(),
+            nameless: RefCell::default(),
         }
     }
 
-    /// What messages are called outside. Those that do not open keep their inner names.
-    pub(crate) fn outer_messages(&self, inner: ConversationId, ids: &[MessageId]) -> Result<Vec<MessageId>> {
-        let mut ring = self.held.ring(Some(inner));
-        let mut outer = Vec::with_capacity(ids.len());
-        self.scan(inner, &mut ring, Selection::Ids(ids), &mut |scanned| {
-            outer.push(scanned.id);
-            Next::Go
+    pub(crate) fn names(&self) -> &Names {
+        self.workspace.names()
+    }
+
+    /// The inner name of a message. One that does not open is named by it.
+    pub(crate) fn message_name(&self, inner: ConversationId, id: MessageId) -> MessageId {
+        if self.nameless.borrow().contains(&id) { id } else { self.names().message(inner, id) }
+    }
+
+    /// The keys of an owner, who is named by the inner name.
+    pub(crate) fn keys(&self, inner: Option<ConversationId>) -> Result<Arc<DataKeys>, OpenError> {
+        if let Some(keys) = self.keys.borrow().get(&inner) {
+            return Ok(Arc::clone(keys));
+        }
+        let mut wrapped = None;
+        self.rows.blobs(KEYS, inner, BlobNames::One(DATA), &mut |_, bytes| {
+            wrapped = Some(bytes.to_vec());
+            Ok(())
         })?;
-        Ok(outer)
+        let keys = self.vault.key_cache.unwrapped(inner, wrapped.ok_or(Broken::NoKey)?)?;
+        self.keys.borrow_mut().insert(inner, Arc::clone(&keys));
+        Ok(keys)
     }
 
-    /// Refuses the inner name of a conversation whose header does not open.
-    pub(crate) fn refuse_unnamed(&self, id: ConversationId) -> Result<()> {
-        match self.rows().unnamed(id) {
-            Some(known) => Err(Error::corrupt(known.told())),
-            None => Ok(()),
-        }
-    }
-
-    /// Opens rows that were asked for by name.
-    fn open_rows(&self, raws: Vec<ConversationRow>) -> Result<Vec<Arc<Known>>> {
-        let open = |raw: ConversationRow| {
-            let inner = raw.id;
-            let known = self.reopened(raw)?;
-            self.rows().named.insert(inner, Arc::clone(&known));
-            Ok(known)
+    /// What is encrypted of a conversation beside its header and messages. What does not open is as if it were not there.
+    pub(crate) fn trailer(&self, inner: ConversationId, state: &State) -> Result<Trailer> {
+        let keys = match self.keys(Some(inner)) {
+            Ok(keys) => Some(keys),
+            Err(OpenError::Broken(_)) => None,
+            Err(OpenError::Failed(error)) => return Err(error),
         };
-        raws.into_iter().map(open).collect()
-    }
-
-    /// Opens rows for the list of all.
-    fn relist(&self, raws: Vec<ConversationRow>) -> Result<()> {
-        for raw in raws {
-            let inner = raw.id;
-            let known = self.reopened(raw)?;
-            self.rows().listed.insert(inner, known);
+        if let Some(trailer) = keys.as_ref().and_then(|keys| self.vault.trailers().get(inner, state, keys)) {
+            return Ok(trailer);
         }
-        Ok(())
-    }
-
-    /// Opens a row, unless it is one that is known.
-    fn reopened(&self, raw: ConversationRow) -> Result<Arc<Known>> {
-        let before = {
-            let rows = self.rows();
-            rows.named.get(&raw.id).or_else(|| rows.listed.get(&raw.id)).cloned()
-        };
-        match before.as_ref().filter(|known| known.raw == raw && known.faults.is_empty()) {
-            Some(known) => Ok(Arc::clone(known)),
-            None => Ok(Arc::new(self.open_row(raw, before.as_deref())?)),
+        if let Some(trailer) = self.opened_trailer(&self.raw(inner)?)? {
+            return Ok(trailer);
+        }
+        match self.known(inner)? {
+            Some(known) => Ok(known.into_trailer(state)),
+            None => Err(unknown(inner)),
         }
     }
 
-    /// Looks at what changed since all rows were listed, and says up to where.
-    fn follow(&self, mut stamp: Stamp) -> Result<Stamp> {
-        let mut changed = BTreeSet::new();
-        loop {
-            let changes = self.inner.changes(stamp, Duration::ZERO)?;
-            let Some(newest) = changes.last() else { break };
-            stamp = newest.stamp;
-            for change in changes {
-                if matches!(change.what, What::Deleted { .. }) {
-                    self.held.forget(Some(change.conversation));
+    /// The trailer of a conversation as the backend has it; none when it does not open.
+    pub(crate) fn opened_trailer(&self, raw: &ConversationRow) -> Result<Option<Trailer>> {
+        let mut owner_keys = self.vault.key_cache.owner_keys(Some(raw.id));
+        match SealedTrailer::open(&mut owner_keys, raw.id, &raw.last) {
+            Ok(last) => Ok(Some(last.into_trailer())),
+            Err(OpenError::Broken(_)) => Ok(None),
+            Err(OpenError::Failed(error)) => Err(error),
+        }
+    }
+
+    /// The trailer that a change leaves of a conversation with this one. The change is in the backend's terms.
+    pub(crate) fn amended_trailer(
+        &self,
+        mut trailer: Trailer,
+        state: &State,
+        amend: &Amend<'_>,
+    ) -> Result<Trailer> {
+        let inner = amend.conversation;
+        trailer.numbers.amend(state, amend);
+        match &amend.change {
+            Amendment::Head(None) => trailer.head = None,
+            Amendment::Head(Some((_, seq))) => trailer.head = self.message(inner, *seq, head_of)?,
+            Amendment::Rewrite(bodies, ..) => {
+                if let Some(new) = bodies.iter().find(|new| Some(new.seq) == state.head) {
+                    trailer.head = self.message_with(inner, new.seq, Some(new), head_of)?;
                 }
-                changed.insert(change.conversation);
             }
+            Amendment::Header(..) | Amendment::Note(..) | Amendment::Branch(..) | Amendment::Unbranch(_) => {}
         }
-        if changed.is_empty() {
-            return Ok(stamp);
-        }
-        let ids: Vec<ConversationId> = changed.into_iter().collect();
-        let raws = self.raw_rows(Some(&ids))?;
-        let left: BTreeSet<ConversationId> = raws.iter().map(|raw| raw.id).collect();
-        self.relist(raws)?;
-        let mut rows = self.rows();
-        for gone in ids.iter().filter(|id| !left.contains(id)) {
-            rows.listed.remove(gone);
-            rows.named.remove(gone);
-        }
-        Ok(stamp)
+        Ok(trailer)
     }
 
-    pub(crate) fn rows(&self) -> MutexGuard<'_, Rows> {
-        self.rows.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The trailer that a removal leaves of a conversation with this one. The removal is in the backend's terms.
+    pub(crate) fn trimmed_trailer(
+        &self,
+        mut trailer: Trailer,
+        state: &State,
+        removal: &Removal<'_>,
+    ) -> Result<Trailer> {
+        let inner = removal.conversation;
+        if trailer.numbers.loses_head(removal) {
+            trailer.head = match removal.head {
+                Some((_, seq)) => self.message(inner, seq, head_of)?,
+                None => None,
+            };
+        }
+        trailer.numbers.remove(state, &self.raw(inner)?.branches, removal);
+        Ok(trailer)
     }
+
+    /// What the backend says of a conversation, by its inner name, which is there.
+    pub(crate) fn stored(&self, inner: ConversationId) -> Result<State> {
+        match self.rows.state(inner)? {
+            Presence::Stored(state) => Ok(state),
+            Presence::Absent | Presence::Lost(_) => Err(unknown(inner)),
+        }
+    }
+
+    /// A conversation, by its inner name, as the backend has it.
+    pub(crate) fn raw(&self, inner: ConversationId) -> Result<ConversationRow> {
+        self.rows.conversation(inner)?.ok_or_else(|| unknown(inner))
+    }
+
+    /// A conversation, by its inner name, opened.
+    pub(crate) fn known(&self, inner: ConversationId) -> Result<Option<DecryptedRow>> {
+        let raw = self.rows.conversation(inner)?;
+        raw.map(|raw| self.vault.open_row(raw, None)).transpose()
+    }
+
+    /// Opens one message; none when it does not open.
+    pub(crate) fn message<T>(
+        &self,
+        inner: ConversationId,
+        seq: u32,
+        read: impl FnOnce(&Plain<'_>) -> T,
+    ) -> Result<Option<T>> {
+        self.message_with(inner, seq, None, read)
+    }
+
+    /// The same of a message that gets another body.
+    fn message_with<T>(
+        &self,
+        inner: ConversationId,
+        seq: u32,
+        new: Option<&NewBody<'_>>,
+        read: impl FnOnce(&Plain<'_>) -> T,
+    ) -> Result<Option<T>> {
+        let mut owner_keys = self.vault.key_cache.owner_keys(Some(inner));
+        let (mut buffer, mut read, mut found) = (Vec::new(), Some(read), None);
+        let visited = self.rows.messages(inner, Which::These(&[seq]), &mut |row| {
+            let row = new.map_or(*row, |new| MessageRow { link: new.link, body: new.body, ..*row });
+            match Plain::open(&mut owner_keys, self.names(), inner, &row, &mut buffer) {
+                Ok(plain) => found = read.take().map(|read| read(&plain)),
+                Err(OpenError::Broken(_)) => {}
+                Err(OpenError::Failed(error)) => return Err(error),
+            }
+            Ok(())
+        });
+        gone_past(self.vault.backend.capabilities(), visited)?;
+        Ok(found)
+    }
+
+    /// The error in the words of those who asked.
+    fn renamed(&self, error: Error, id: ConversationId) -> Error {
+        error.renamed(&[(self.names().conversation(id).to_string(), id.to_string())])
+    }
+}
+
+impl Rows for SealedRows<'_> {
+    fn has(&self, id: ConversationId) -> Result<bool> {
+        self.rows.has(self.vault.inner_name(id))
+    }
+
+    fn state(&self, id: ConversationId) -> Result<Presence> {
+        let is_nameless = self.vault.refuse_unnamed(id);
+        let inner = self.vault.inner_name(id);
+        Ok(match self.rows.state(inner)? {
+            Presence::Absent => Presence::Absent,
+            Presence::Lost(error) => Presence::Lost(self.renamed(error, id)),
+            Presence::Stored(state) => match is_nameless {
+                Err(error) => Presence::Lost(error),
+                Ok(()) => Presence::Stored(state),
+            },
+        })
+    }
+
+    fn active(&self, id: ConversationId, state: &State) -> Result<Time> {
+        Ok(self.trailer(self.vault.inner_name(id), state)?.active)
+    }
+
+    fn node(&self, id: ConversationId, message: MessageId) -> Result<Option<Node>> {
+        let inner = self.vault.inner_name(id);
+        let node = self.rows.node(inner, self.message_name(inner, message))?;
+        Ok(node.map(|node| Node { id: message, ..node }))
+    }
+
+    fn vouches(&self, node: &Node, link: Digest) -> bool {
+        node.link == self.names().link(link)
+    }
+
+    fn nodes(&self, id: ConversationId, visit: &mut dyn FnMut(&Node) -> Result<()>) -> Result<()> {
+        let inner = self.vault.inner_name(id);
+        let mut ids = BTreeMap::new();
+        let (mut owner_keys, mut buffer) = (self.vault.key_cache.owner_keys(Some(inner)), Vec::new());
+        let all = Which::Range(Order::OldestFirst, 0, u64::MAX);
+        let visited = self.rows.messages(inner, all, &mut |row| {
+            match Plain::open(&mut owner_keys, self.names(), inner, row, &mut buffer) {
+                Ok(plain) => drop(ids.insert(row.seq, plain.id)),
+                Err(OpenError::Broken(_)) => {}
+                Err(OpenError::Failed(error)) => return Err(error),
+            }
+            Ok(())
+        });
+        gone_past(self.vault.backend.capabilities(), visited)?;
+        self.rows.nodes(inner, &mut |node| {
+            let id = ids.get(&node.seq).copied().unwrap_or_else(|| {
+                self.nameless.borrow_mut().insert(node.id);
+                node.id
+            });
+            visit(&Node { id, ..*node })
+        })
+    }
+
+    fn messages(&self, id: ConversationId, which: Which<'_>, visit: &mut VisitMessage<'_>) -> Result<()> {
+        let inner = self.vault.inner_name(id);
+        let opener = Opener::new(self.vault.key_cache.owner_keys(Some(inner)), self.names(), inner);
+        let (desk, mut chain, mut failures) = (Desk::default(), Chain::default(), Failures::default());
+        let mut show = |sealed: &MessageRow<'_>, opened: Result<Opened<'_>, OpenError>| {
+            let opened = opened.and_then(|opened| Ok(chain.follow(&opened.plain).map(|()| opened)?));
+            let Opened { plain, note } = match opened {
+                Ok(opened) => opened,
+                Err(failure) => return failures.add(id, sealed, "message", sealed.body, failure),
+            };
+            let note = match note {
+                Ok(note) => note,
+                Err(failure) => {
+                    failures.add(id, sealed, "note", sealed.label.unwrap_or_default(), failure)?;
+                    SealedNote::default()
+                }
+            };
+            visit(&MessageRow {
+                id: plain.id,
+                parent: plain.parent.map(|parent| parent.id),
+                link: plain.digest,
+                label: note.label.as_deref().map(str::as_bytes),
+                is_pinned: note.pinned,
+                body: plain.body.as_bytes(),
+                ..*sealed
+            })
+        };
+        let visited = thread::scope(|scope| {
+            let (mut ahead, mut is_cut) = (Ahead::new(scope, &desk, opener), false);
+            let visited = self.rows.messages(inner, which, &mut |sealed| {
+                ahead.take(sealed, &mut show).inspect_err(|_| is_cut = true)
+            });
+            // What the backend showed before it failed is shown.
+            let rest = if is_cut { Ok(()) } else { ahead.rest(&mut show) };
+            rest.and(visited)
+        });
+        if !failures.is_empty() {
+            self.vault.learn_name(inner, id);
+        }
+        let told = failures.settle(self.vault, inner);
+        let unread = gone_past(self.vault.backend.capabilities(), visited);
+        let read = unread.and_then(|unread| to_error(unread.into_iter().chain(told).collect()));
+        read.map_err(|error| self.renamed(error, id))
+    }
+
+    fn conversation(&self, id: ConversationId) -> Result<Option<ConversationRow>> {
+        Ok(self.known(self.vault.inner_name(id))?.map(|known| known.row))
+    }
+
+    fn conversations(&self, visit: &mut dyn FnMut(ConversationRow) -> Result<()>) -> Result<()> {
+        self.rows.conversations(&mut |raw| visit(self.vault.open_row(raw, None)?.row))
+    }
+
+    fn blobs(
+        &self,
+        space: Space,
+        owner: Option<ConversationId>,
+        named: BlobNames<'_>,
+        visit: &mut VisitBlob<'_>,
+    ) -> Result<()> {
+        self.vault.visit_blobs(
+            &|space, inner, named, visit| self.rows.blobs(space, inner, named, visit),
+            space,
+            owner,
+            named,
+            visit,
+        )
+    }
+}
+
+/// A message as a head.
+pub(crate) fn head_of(plain: &Plain<'_>) -> Head {
+    Head { id: plain.id, digest: plain.digest }
 }

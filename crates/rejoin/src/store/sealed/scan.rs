@@ -7,7 +7,7 @@ use crate::store::backend::VisitMessage;
 use crate::store::keeper::visit_rows;
 use crate::store::sealed::Sealed;
 use crate::store::sealed::failed::{Failures, gone_past};
-use crate::store::sealed::keys::held::Ring;
+use crate::store::sealed::keys::key_cache::OwnerKeys;
 use crate::store::sealed::records::message::Plain;
 
 /// A message of the inner store, opened.
@@ -45,18 +45,18 @@ impl Sealed {
     pub(crate) fn scan(
         &self,
         inner: ConversationId,
-        ring: &mut Ring<'_>,
+        owner_keys: &mut OwnerKeys<'_>,
         what: Selection<'_>,
         visit: &mut dyn FnMut(Scanned<'_>) -> Next,
     ) -> Result<Vec<String>> {
-        let workspace = self.held.workspace();
+        let workspace = self.key_cache.workspace();
         let id = self.outer_name(inner).unwrap_or(inner);
         let (mut buffer, mut is_done, mut failures) = (Vec::new(), false, Failures::default());
         let read = self.visit_sealed(inner, what, &mut |row| {
-            let (id, body) = match Plain::open(ring, workspace.names(), inner, row, &mut buffer) {
+            let (id, body) = match Plain::open(owner_keys, workspace.names(), inner, row, &mut buffer) {
                 Ok(plain) => (plain.id, Some(plain.body)),
-                Err(trouble) => {
-                    failures.add(id, row, "message", row.body, trouble)?;
+                Err(failure) => {
+                    failures.add(id, row, "message", row.body, failure)?;
                     (row.id, None)
                 }
             };

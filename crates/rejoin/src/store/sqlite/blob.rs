@@ -5,7 +5,7 @@ use rusqlite::{Connection, params};
 use crate::error::Result;
 use crate::model::ConversationId;
 use crate::store::sqlite::fault::During;
-use crate::store::{Named, Put, Space, VisitBlob};
+use crate::store::{BlobNames, Put, Space, VisitBlob};
 
 fn owner_bytes(owner: &Option<ConversationId>) -> &[u8] {
     owner.as_ref().map_or(&[], |owner| owner.as_bytes())
@@ -15,7 +15,7 @@ pub(super) fn get(
     connection: &Connection,
     space: Space,
     owner: Option<ConversationId>,
-    named: Named<'_>,
+    named: BlobNames<'_>,
     visit: &mut VisitBlob<'_>,
 ) -> Result<()> {
     let attempt = "read blobs";
@@ -44,7 +44,7 @@ pub(super) fn one(
     name: &[u8],
 ) -> Result<Option<Vec<u8>>> {
     let mut found = None;
-    get(connection, space, owner, Named::One(name), &mut |_, bytes| {
+    get(connection, space, owner, BlobNames::One(name), &mut |_, bytes| {
         found = Some(bytes.to_vec());
         Ok(())
     })?;

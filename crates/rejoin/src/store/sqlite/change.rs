@@ -7,7 +7,7 @@ use rusqlite::{Connection, params};
 
 use crate::error::{Error, Result};
 use crate::model::{ConversationId, Time};
-use crate::store::backend::Entry;
+use crate::store::backend::LogEntry;
 use crate::store::sqlite::fault::During;
 use crate::store::sqlite::{Sqlite, lock};
 use crate::store::{Changed, Stamp, What};
@@ -25,7 +25,7 @@ const DELETED: i64 = 4;
 const REWRITTEN: i64 = 5;
 
 /// Adds an entry to the log.
-pub(super) fn note(connection: &Connection, entry: &Entry) -> Result<()> {
+pub(super) fn note(connection: &Connection, entry: &LogEntry) -> Result<()> {
     let (what, detail) = match &entry.what {
         What::Stored { messages } => (STORED, ToSqlOutput::from(messages.cast_signed())),
         What::Changed => (CHANGED, ToSqlOutput::from(Null)),
@@ -92,10 +92,10 @@ mod tests {
     use super::*;
     use crate::store::sqlite::blob;
     use crate::store::sqlite::open::Use;
-    use crate::store::{Named, Put, Read as _, Safety, Space, SqliteStore, Store as _};
+    use crate::store::{BlobNames, Put, Read as _, Safety, Space, SqliteStore, Store as _};
 
     fn stored(connection: &Connection, conversation: ConversationId, messages: u64) -> Result<()> {
-        note(connection, &Entry { conversation, at: Time::default(), what: What::Stored { messages } })
+        note(connection, &LogEntry { conversation, at: Time::default(), what: What::Stored { messages } })
     }
 
     fn put(store: &SqliteStore, bytes: &[u8]) {
@@ -106,7 +106,7 @@ mod tests {
     fn key(store: &SqliteStore) -> Vec<u8> {
         let mut found = Vec::new();
         store
-            .get(Space::State, None, Named::One(b"data"), &mut |_, bytes| {
+            .get(Space::State, None, BlobNames::One(b"data"), &mut |_, bytes| {
                 found = bytes.to_vec();
                 // Whoever is shown a key may write.
                 put(store, b"replaced");

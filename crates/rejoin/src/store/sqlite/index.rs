@@ -7,12 +7,12 @@ use rusqlite::{Connection, OptionalExtension, Transaction, params};
 use crate::error::Result;
 use crate::model::{Role, Time, WORDS_VERSION, each_word};
 use crate::store::Progress;
+use crate::store::body::{Searchable, searchable};
 use crate::store::sqlite::Sqlite;
 use crate::store::sqlite::expression::{has_roles, role_word};
 use crate::store::sqlite::fault::During;
 use crate::store::sqlite::open::Use;
 use crate::store::sqlite::search::{TIES, Tail, first_number, tails};
-use crate::store::tip::{Searchable, searchable};
 
 const ATTEMPT: &str = "fill the search index";
 

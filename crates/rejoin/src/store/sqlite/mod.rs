@@ -41,7 +41,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::ConversationId;
 use crate::store::backend::{
-    Ask, Backend, ConversationRow, Decide, DecideEach, Lists, Prefixes, Rows, Trim, Words,
+    Backend, CommitHint, ConversationRow, Decide, DecideEach, ListIndex, NameIndex, Rows, SearchIndex, Trim,
 };
 use crate::store::reserve::Reserve;
 use crate::store::sqlite::checkpoint::Folder;
@@ -50,7 +50,7 @@ use crate::store::sqlite::files::OpenFiles;
 use crate::store::sqlite::migrate::Schema;
 use crate::store::sqlite::open::{LogIndex, Opened, Use, open_again, open_first, open_sealed};
 use crate::store::sqlite::room::RESERVE;
-use crate::store::sqlite::rows::Moment;
+use crate::store::sqlite::rows::SqliteRows;
 use crate::store::{
     Capabilities, Changed, Found, Hit, Keeper, ListQuery, Page, Progress, Safety, SearchQuery, Space, Stamp,
     Task, WAIT, durable,
@@ -332,29 +332,29 @@ impl Backend for Sqlite {
     }
 
     fn snapshot(&self, work: &mut dyn FnMut(&dyn Rows) -> Result<()>) -> Result<()> {
-        self.snapshot("read the store", |transaction| work(&Moment::new(transaction)))
+        self.snapshot("read the store", |transaction| work(&SqliteRows::new(transaction)))
     }
 
-    fn commit<'a>(&self, ask: &Ask<'_>, safety: Safety, decide: &mut Decide<'_, 'a>) -> Result<()> {
-        self.commit_each(&[*ask], safety, &mut |_, rows| decide(rows))
+    fn commit<'a>(&self, hint: &CommitHint<'_>, safety: Safety, decide: &mut Decide<'_, 'a>) -> Result<()> {
+        self.commit_each(&[*hint], safety, &mut |_, rows| decide(rows))
     }
 
     fn commit_each<'a>(
         &self,
-        asks: &[Ask<'_>],
+        hints: &[CommitHint<'_>],
         safety: Safety,
         decide: &mut DecideEach<'_, 'a>,
     ) -> Result<()> {
-        let Some(first) = asks.first() else { return Ok(()) };
+        let Some(first) = hints.first() else { return Ok(()) };
         let usage = match safety {
             Safety::Synced => Use::Synced,
             Safety::Unsynced => Use::Unsynced,
         };
         self.writing(first.attempt, usage, |transaction| {
-            (0..asks.len()).try_for_each(|place| {
-                let moment = Moment::new(transaction);
-                let batch = decide(place, &moment)?;
-                write::write(&moment, &batch)
+            (0..hints.len()).try_for_each(|place| {
+                let snapshot = SqliteRows::new(transaction);
+                let batch = decide(place, &snapshot)?;
+                write::write(&snapshot, &batch)
             })
         })?;
         self.fold_log_if_long();
@@ -393,32 +393,32 @@ impl Backend for Sqlite {
         }
     }
 
-    fn lists(&self) -> Option<&dyn Lists> {
+    fn list_index(&self) -> Option<&dyn ListIndex> {
         Some(self)
     }
 
-    fn words(&self) -> Option<&dyn Words> {
+    fn search_index(&self) -> Option<&dyn SearchIndex> {
         Some(self)
     }
 
-    fn prefixes(&self) -> Option<&dyn Prefixes> {
+    fn name_index(&self) -> Option<&dyn NameIndex> {
         Some(self)
     }
 }
 
-impl Lists for Sqlite {
+impl ListIndex for Sqlite {
     fn list(&self, query: &ListQuery<'_>) -> Result<Page<ConversationRow>> {
         self.reading(|connection| list::list(connection, query))
     }
 }
 
-impl Words for Sqlite {
+impl SearchIndex for Sqlite {
     fn search(&self, query: &SearchQuery<'_>) -> Result<Page<Hit>> {
         self.snapshot("search", |transaction| search::search(transaction, query))
     }
 }
 
-impl Prefixes for Sqlite {
+impl NameIndex for Sqlite {
     fn find(&self, text: &str, limit: usize) -> Result<Vec<Found>> {
         self.snapshot("look up a name", |transaction| find::find(transaction, text, limit))
     }

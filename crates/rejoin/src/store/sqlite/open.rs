@@ -437,9 +437,9 @@ fn recognize_in_one_moment(
     recognize: &dyn Fn(&Connection) -> Result<()>,
 ) -> Result<String> {
     let attempt = "look at the database";
-    let moment = connection.unchecked_transaction().during(attempt)?;
-    recognize(&moment)?;
-    moment.query_row("PRAGMA journal_mode", [], |row| row.get(0)).during(attempt)
+    let snapshot = connection.unchecked_transaction().during(attempt)?;
+    recognize(&snapshot)?;
+    snapshot.query_row("PRAGMA journal_mode", [], |row| row.get(0)).during(attempt)
 }
 
 /// Says whether commits are synced from now on.

@@ -10,7 +10,7 @@ use crate::model::{ConversationId, Digest, MessageId, Time};
 use crate::store::backend::{ConversationRow, MessageRow, Node, Presence, Rows, State, VisitMessage, Which};
 use crate::store::sqlite::fault::During;
 use crate::store::sqlite::{blob, list};
-use crate::store::{Named, Order, Space, VisitBlob};
+use crate::store::{BlobNames, Order, Space, VisitBlob};
 
 const ATTEMPT: &str = "read messages";
 
@@ -29,27 +29,27 @@ const NODES: &str = "SELECT key & 0xffffffff, id, parent, depth, children, flags
      FROM message WHERE key BETWEEN ?1 AND ?2 ORDER BY key";
 
 /// The rows that a transaction sees.
-pub(super) struct Moment<'c> {
+pub(super) struct SqliteRows<'c> {
     pub(super) connection: &'c Connection,
     /// The conversation that was asked for last.
-    known: Cell<Option<Known>>,
+    known: Cell<Option<NumberedConversation>>,
 }
 
 /// What is known of a conversation: its number, and its state where that was read.
 #[derive(Clone, Copy)]
-pub(super) struct Known {
+pub(super) struct NumberedConversation {
     id: ConversationId,
     pub(super) n: i64,
     pub(super) state: State,
 }
 
-impl<'c> Moment<'c> {
+impl<'c> SqliteRows<'c> {
     pub(super) const fn new(connection: &'c Connection) -> Self {
         Self { connection, known: Cell::new(None) }
     }
 
     /// Returns what is known of a conversation, if it is there.
-    pub(super) fn known(&self, id: ConversationId) -> Result<Option<Known>> {
+    pub(super) fn known(&self, id: ConversationId) -> Result<Option<NumberedConversation>> {
         if let Some(known) = self.known.get().filter(|known| known.id == id) {
             return Ok(Some(known));
         }
@@ -72,7 +72,7 @@ impl<'c> Moment<'c> {
                     active: Time::from_micros(number(7)?),
                     has_first: row.get(8)?,
                 };
-                Ok(Known { id, n: number(0)?, state })
+                Ok(NumberedConversation { id, n: number(0)?, state })
             })
             .optional()
             .during(ATTEMPT)?;
@@ -85,7 +85,7 @@ impl<'c> Moment<'c> {
     }
 }
 
-impl Rows for Moment<'_> {
+impl Rows for SqliteRows<'_> {
     fn has(&self, id: ConversationId) -> Result<bool> {
         Ok(self.known(id)?.is_some())
     }
@@ -143,7 +143,7 @@ impl Rows for Moment<'_> {
         &self,
         space: Space,
         owner: Option<ConversationId>,
-        named: Named<'_>,
+        named: BlobNames<'_>,
         visit: &mut VisitBlob<'_>,
     ) -> Result<()> {
         blob::get(self.connection, space, owner, named, visit)

@@ -4,10 +4,10 @@ use rusqlite::{CachedStatement, Connection, params};
 
 use crate::error::{Error, Result};
 use crate::model::{ConversationId, Role, Time};
+use crate::store::body::{searchable, time_of};
 use crate::store::sqlite::expression;
 use crate::store::sqlite::fault::During;
 use crate::store::sqlite::rows::{key, sequence};
-use crate::store::tip::{searchable, time_of};
 use crate::store::{Hit, Page, SearchOrder, SearchQuery};
 
 const ATTEMPT: &str = "search";
@@ -116,7 +116,7 @@ fn newest_from(connection: &Connection, query: &SearchQuery<'_>, source: Source)
         if document >> TIE_BITS < at && hits.len() > query.limit {
             at = document >> TIE_BITS;
             hits.sort_by_key(|hit| std::cmp::Reverse(hit.cursor().key()));
-            if at < moment(hits[query.limit].time) {
+            if at < snapshot(hits[query.limit].time) {
                 break;
             }
         }
@@ -134,13 +134,13 @@ fn newest_from(connection: &Connection, query: &SearchQuery<'_>, source: Source)
 }
 
 /// The time that document numbers hold for a time.
-fn moment(time: Time) -> i64 {
+fn snapshot(time: Time) -> i64 {
     time.as_micros().clamp(0, LATEST)
 }
 
 /// The first number that a message of this time can have.
 pub(super) fn first_number(time: Time) -> i64 {
-    moment(time) << TIE_BITS
+    snapshot(time) << TIE_BITS
 }
 
 /// The last number that a message of this time can have: where a microsecond is full, its messages go on in the next.

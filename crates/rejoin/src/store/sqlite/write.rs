@@ -6,10 +6,10 @@ use rusqlite::{Connection, params};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::ConversationId;
 use crate::store::backend::{
-    Amend, Amendment, Append, Batch, Edit, NewBody, NewMessage, Opening, Removal, taken,
+    Amend, Amendment, Append, Batch, Edit, NewBody, NewConversation, NewMessage, Removal, taken,
 };
 use crate::store::sqlite::fault::During;
-use crate::store::sqlite::rows::{FORKED, Known, Moment, PINNED, key, range};
+use crate::store::sqlite::rows::{FORKED, NumberedConversation, PINNED, SqliteRows, key, range};
 use crate::store::sqlite::{blob, change, index};
 use crate::store::{Facets, Version};
 
@@ -26,24 +26,24 @@ const GROWN_LATER: &str = "UPDATE conversation SET next = next + ?2, messages = 
          active = ?8
      WHERE n = ?1";
 
-pub(super) fn write(moment: &Moment<'_>, batch: &Batch<'_>) -> Result<()> {
-    let connection = moment.connection;
+pub(super) fn write(snapshot: &SqliteRows<'_>, batch: &Batch<'_>) -> Result<()> {
+    let connection = snapshot.connection;
     match &batch.edit {
         // A commit gets visible when it is in the log and synced, so there is nothing to confirm.
         Edit::None | Edit::Confirm(_) => {}
-        Edit::Append(own) => append(moment, own)?,
-        Edit::Amend(own) => amend(connection, known(moment, own.conversation)?.n, own)?,
+        Edit::Append(own) => append(snapshot, own)?,
+        Edit::Amend(own) => amend(connection, known(snapshot, own.conversation)?.n, own)?,
         Edit::Remove(own) if own.going.is_empty() => {}
-        Edit::Remove(own) => remove(connection, known(moment, own.conversation)?.n, own)?,
-        Edit::Delete(id) => delete(connection, known(moment, *id)?.n, *id)?,
+        Edit::Remove(own) => remove(connection, known(snapshot, own.conversation)?.n, own)?,
+        Edit::Delete(id) => delete(connection, known(snapshot, *id)?.n, *id)?,
     }
     blob::put(connection, &batch.blobs)?;
     batch.change.as_ref().map_or(Ok(()), |entry| change::note(connection, entry))
 }
 
 /// What is known of a conversation that the decision found.
-fn known(moment: &Moment<'_>, id: ConversationId) -> Result<Known> {
-    moment.known(id)?.ok_or_else(|| Error::corrupt(format!("conversation `{id}` is missing")))
+fn known(snapshot: &SqliteRows<'_>, id: ConversationId) -> Result<NumberedConversation> {
+    snapshot.known(id)?.ok_or_else(|| Error::corrupt(format!("conversation `{id}` is missing")))
 }
 
 /// Returns how many rows changed.
@@ -59,12 +59,12 @@ fn value(bytes: &[u8]) -> ToSqlOutput<'_> {
     })
 }
 
-fn append(moment: &Moment<'_>, append: &Append<'_>) -> Result<()> {
-    let connection = moment.connection;
+fn append(snapshot: &SqliteRows<'_>, append: &Append<'_>) -> Result<()> {
+    let connection = snapshot.connection;
     let (n, is_later) = match &append.opening {
         Some(opening) => (create(connection, append, opening)?, false),
         None => {
-            let known = known(moment, append.conversation)?;
+            let known = known(snapshot, append.conversation)?;
             (known.n, known.state.active != append.active)
         }
     };
@@ -88,7 +88,7 @@ fn append(moment: &Moment<'_>, append: &Append<'_>) -> Result<()> {
 }
 
 /// Returns the number of the conversation.
-fn create(connection: &Connection, append: &Append<'_>, opening: &Opening<'_>) -> Result<i64> {
+fn create(connection: &Connection, append: &Append<'_>, opening: &NewConversation<'_>) -> Result<i64> {
     let (id, facets) = (append.conversation, opening.facets);
     run(
         connection,
@@ -162,16 +162,16 @@ fn children(connection: &Connection, n: i64, start: u32, messages: &[NewMessage<
 }
 
 fn amend(connection: &Connection, n: i64, amend: &Amend<'_>) -> Result<()> {
-    let (version, tip) = (amend.version.cast_signed(), amend.tip.map(value));
+    let (version, previews) = (amend.version.cast_signed(), amend.last.map(value));
     match &amend.change {
         Amendment::Header(facets, header) => {
-            return set_header(connection, n, version, tip, facets, value(header));
+            return set_header(connection, n, version, previews, facets, value(header));
         }
         Amendment::Head(head) => {
             let seq = head.map(|(_, seq)| seq);
             let moved =
                 "UPDATE conversation SET head = ?2, version = ?3, last = coalesce(?4, last) WHERE n = ?1";
-            return run(connection, moved, params![n, seq, version, tip]).map(drop);
+            return run(connection, moved, params![n, seq, version, previews]).map(drop);
         }
         Amendment::Note(_, seq, label, is_pinned) => {
             let pinned = if *is_pinned { PINNED } else { 0 };
@@ -212,7 +212,7 @@ fn amend(connection: &Connection, n: i64, amend: &Amend<'_>) -> Result<()> {
         }
     }
     let changed = "UPDATE conversation SET version = ?2, last = coalesce(?3, last) WHERE n = ?1";
-    run(connection, changed, params![n, version, tip]).map(drop)
+    run(connection, changed, params![n, version, previews]).map(drop)
 }
 
 /// Replaces the header and its facets. To set a column, even to what it is, writes the pages of its indexes, so facets that
@@ -221,7 +221,7 @@ fn set_header(
     connection: &Connection,
     n: i64,
     version: i64,
-    tip: Option<ToSqlOutput<'_>>,
+    previews: Option<ToSqlOutput<'_>>,
     facets: &Facets,
     header: ToSqlOutput<'_>,
 ) -> Result<()> {
@@ -230,7 +230,7 @@ fn set_header(
         connection,
         "UPDATE conversation SET hold = ?2, expires = ?3, header = ?4, version = ?5,
              last = coalesce(?6, last) WHERE n = ?1",
-        params![n, facets.hold as i64, expires, header, version, tip],
+        params![n, facets.hold as i64, expires, header, version, previews],
     )?;
     run(
         connection,
@@ -346,7 +346,7 @@ mod tests {
     use rusqlite::Connection;
 
     use crate::model::{ConversationId, Digest, Time};
-    use crate::store::{Entry, Facets, Note, Opening, SqliteStore, Stale, Store as _, Tip, Turn};
+    use crate::store::{Entry, Facets, Note, Opening, PreviewUpdate, SqliteStore, Stale, Store as _, Turn};
 
     /// Appends a message at a time, and counts the pages that were written for it.
     fn pages((store, path): (&SqliteStore, &Path), name: &str, micros: i64) -> i64 {
@@ -364,7 +364,7 @@ mod tests {
             opening: (name == "a").then_some(opening),
             stale: Stale::Branch,
             entries: &[entry],
-            tip: Tip::default(),
+            previews: PreviewUpdate::default(),
             branch: None,
             active,
             now: active,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::error::{Error, Result};
 use crate::model::{Branch, ConversationId, Digest, Head, MessageId, Time};
 use crate::store::{
-    Anchor, Appended, Children, Entry, Facets, Outcome, Rewritten, Row, Stale, Tip, Turn, Version,
+    Anchor, Appended, Children, Entry, Facets, Outcome, PreviewUpdate, Rewritten, Row, Stale, Turn, Version,
 };
 use crate::testing::model::rules::{last_activity, left_behind, previews, version_after};
 
@@ -113,10 +113,10 @@ impl Kept {
             branch.head = last.id;
         }
         if self.first.is_empty() {
-            self.first = turn.tip.first.to_owned();
+            self.first = turn.previews.first.to_owned();
         }
-        if !turn.tip.last.is_empty() {
-            self.last = turn.tip.last.to_owned();
+        if !turn.previews.last.is_empty() {
+            self.last = turn.previews.last.to_owned();
         }
         self.active = last_activity(self.active, turn);
         Ok(forked)
@@ -152,7 +152,7 @@ impl Kept {
     }
 
     /// Replaces what messages of this copy say.
-    pub(super) fn rewrite(&mut self, messages: &[Rewritten<'_>], tip: &Tip<'_>) -> Result<()> {
+    pub(super) fn rewrite(&mut self, messages: &[Rewritten<'_>], previews: &PreviewUpdate<'_>) -> Result<()> {
         let mut relinked = BTreeSet::new();
         for rewritten in messages {
             let seq = self.seq_of(rewritten.id).ok_or_else(|| no_message(rewritten.id))?;
@@ -169,8 +169,8 @@ impl Kept {
         if let Some((_, child)) = self.messages.iter().find(stays) {
             return Err(left_behind(child.id));
         }
-        self.first = tip.first.to_owned();
-        self.last = tip.last.to_owned();
+        self.first = previews.first.to_owned();
+        self.last = previews.last.to_owned();
         Ok(())
     }
 

@@ -13,7 +13,7 @@ use std::time::Duration;
 use crate::error::{Error, Result};
 use crate::model::{ConversationId, MessageId, Time};
 use crate::store::{
-    Appended, Capabilities, Change, Changed, Found, Hit, ListQuery, Named, Note, Order, Outcome, Page,
+    Appended, BlobNames, Capabilities, Change, Changed, Found, Hit, ListQuery, Note, Order, Outcome, Page,
     Progress, Put, Read, Row, Safety, SearchQuery, Seen, Selection, Space, Stamp, Store, Target, Task, Turn,
     Version, Visit, VisitBlob, What,
 };
@@ -170,7 +170,7 @@ impl Read for Model {
         &self,
         space: Space,
         owner: Option<ConversationId>,
-        named: Named<'_>,
+        named: BlobNames<'_>,
         visit: &mut VisitBlob<'_>,
     ) -> Result<()> {
         let found: Vec<(Vec<u8>, Vec<u8>)> = self
@@ -258,7 +258,7 @@ impl Store for Model {
                 }
             }
             Change::Unbranch(branch) => kept.branches.retain(|old| old.id != *branch),
-            Change::Rewrite { messages, tip } => kept.rewrite(messages, tip)?,
+            Change::Rewrite { messages, previews } => kept.rewrite(messages, previews)?,
         }
         kept.version += 1;
         let version = kept.version;

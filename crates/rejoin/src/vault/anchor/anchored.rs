@@ -9,12 +9,12 @@ use crate::error::Result;
 use crate::model::{ConversationId, Time};
 use crate::store::backend::Backend;
 use crate::store::{
-    Appended, Capabilities, Change, Changed, Fault, Found, Hit, ListQuery, Named, Outcome, Page, Progress,
-    Put, Quarantined, Read, Row, Safety, SearchQuery, Selection, Space, Stamp, Store, Target, Task, Turn,
-    Version, Visit, VisitBlob,
+    Appended, BlobNames, Capabilities, Change, Changed, Fault, Found, Hit, ListQuery, Outcome, Page,
+    Progress, Put, Quarantined, Read, Row, Safety, SearchQuery, Selection, Space, Stamp, Store, Target, Task,
+    Turn, Version, Visit, VisitBlob,
 };
-use crate::vault::AnchorPlace;
-use crate::vault::Vault;
+use crate::vault::AnchorFile;
+use crate::vault::VaultAdmin;
 
 /// How many changes of one process an anchor may lag behind.
 const EVERY: u64 = 64;
@@ -23,14 +23,14 @@ const EVERY: u64 = 64;
 pub struct Anchored<S> {
     store: S,
     inner: Arc<dyn Backend>,
-    anchor: AnchorPlace,
+    anchor: AnchorFile,
     /// Changes that this handle made.
     changes: AtomicU64,
 }
 
 impl<S: Store> Anchored<S> {
     /// Watches over the vault `store` whose backend is `inner`.
-    pub fn new(store: S, inner: Arc<dyn Backend>, anchor: AnchorPlace) -> Self {
+    pub fn new(store: S, inner: Arc<dyn Backend>, anchor: AnchorFile) -> Self {
         Self { store, inner, anchor, changes: AtomicU64::new(0) }
     }
 
@@ -112,7 +112,7 @@ impl<S: Store> Read for Anchored<S> {
         &self,
         space: Space,
         owner: Option<ConversationId>,
-        named: Named<'_>,
+        named: BlobNames<'_>,
         visit: &mut VisitBlob<'_>,
     ) -> Result<()> {
         self.store.get(space, owner, named, visit)
@@ -158,7 +158,7 @@ impl<S: Store> Store for Anchored<S> {
     }
 }
 
-impl<S: Store + Vault> Vault for Anchored<S> {
+impl<S: Store + VaultAdmin> VaultAdmin for Anchored<S> {
     fn token_key(&self) -> [u8; 32] {
         self.store.token_key()
     }

@@ -4,7 +4,7 @@
 //! They detect a rollback to an older copy of the store, and a store that was replaced by another vault.
 
 pub(crate) mod anchored;
+pub(crate) mod file;
 pub(crate) mod locations;
 pub(crate) mod pin;
-pub(crate) mod place;
 pub(crate) mod table;

@@ -35,12 +35,12 @@ struct Pin {
 /// A place has a pin for the path as it was named and one for the path without symbolic links, where the two differ. So
 /// a link that leads elsewhere does not get around the pin, and neither does another way to the same file.
 #[derive(Clone, Debug)]
-pub struct PinPlace {
+pub struct PinFiles {
     directory: PathBuf,
     places: Vec<PathBuf>,
 }
 
-impl PinPlace {
+impl PinFiles {
     /// The pin of a place, in a directory that is made when it is first written.
     pub fn new(directory: impl Into<PathBuf>, place: &Path) -> Self {
         let named = std::path::absolute(place).unwrap_or_else(|_| place.to_owned());
@@ -217,8 +217,8 @@ mod tests {
         directory
     }
 
-    fn pin(directory: &tempfile::TempDir, place: &str) -> PinPlace {
-        PinPlace::new(directory.path().join("anchors"), &directory.path().join(place))
+    fn pin(directory: &tempfile::TempDir, place: &str) -> PinFiles {
+        PinFiles::new(directory.path().join("anchors"), &directory.path().join(place))
     }
 
     fn id(workspace: &Workspace) -> VaultId {

@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::model::{Conversation, ConversationId, Time};
 use crate::store::backend::{Amendment, Backend as _, ConversationRow, Rows};
 use crate::store::sealed::Sealed;
-use crate::store::sealed::keys::held::{Trouble, blob};
+use crate::store::sealed::keys::key_cache::{OpenError, blob};
 use crate::store::sealed::quarantine::Kept;
 use crate::store::sealed::records::named::{NAME_NAME, SealedName};
 use crate::store::sealed::records::row::SealedHeader;
@@ -15,7 +15,7 @@ use crate::vault::quarantine::lost::Fate;
 impl Sealed {
     /// Writes a header in the place of one that is lost. A conversation that has no messages goes.
     pub(crate) fn mend_header(&self, inner: ConversationId, kept: &Kept) -> Result<Fate> {
-        let is_same = |raw: &ConversationRow| self.held.encoding().to_text(&raw.header) == kept.record;
+        let is_same = |raw: &ConversationRow| self.key_cache.encoding().to_text(&raw.header) == kept.record;
         let Some(raw) = self.raw_rows(Some(&[inner]))?.pop().filter(is_same) else {
             return Ok(Fate::Settled);
         };
@@ -23,7 +23,7 @@ impl Sealed {
         if raw.messages == 0 {
             let conversation = name.map(|name| name.id);
             self.remove_for_damage(inner, Target::Conversation(inner), conversation)?;
-            self.held.forget(Some(inner));
+            self.key_cache.forget(Some(inner));
             return Ok(Fate::Settled);
         }
         let Some(SealedName { id, created }) = name else { return Ok(Fate::Stays) };
@@ -33,7 +33,7 @@ impl Sealed {
         let header =
             SealedHeader::new(id, Time::from_micros(created), &Facets::of(&header), &header.to_header())
                 .seal(keys.newest(), inner);
-        let header = self.held.encoding().write(header);
+        let header = self.key_cache.encoding().write(header);
         let facets = Facets::default();
         let write = &mut |_: &dyn Rows| Ok(Amendment::Header(&facets, &header));
         self.amend_raw(keys.newest(), (inner, raw.version), What::Changed, write)?;
@@ -46,12 +46,12 @@ impl Sealed {
         if let Some(envelope) = blob(self.inner.as_ref(), Some(inner), NAME_NAME)? {
             match self.open_name(inner, envelope) {
                 Ok(name) => return Ok(Some(name)),
-                Err(Trouble::Broken(_)) => {}
-                Err(Trouble::Failed(error)) => return Err(error),
+                Err(OpenError::Broken(_)) => {}
+                Err(OpenError::Failed(error)) => return Err(error),
             }
         }
         let learned = self.outer_name(inner).or(kept.conversation);
-        let is_own = |id: &ConversationId| self.held.workspace().names().conversation(*id) == inner;
+        let is_own = |id: &ConversationId| self.key_cache.workspace().names().conversation(*id) == inner;
         Ok(learned.filter(is_own).map(|id| SealedName { id, created: created(id) }))
     }
 }

@@ -13,7 +13,7 @@ use crate::store::sealed::keys::encoding::to_text;
 use crate::store::sealed::quarantine::{Kept, from_hex};
 use crate::store::sealed::{QUARANTINE, Sealed};
 use crate::store::{
-    Change, Children, Named, Note, Order, Outcome, Put, Safety, Selection, Space, Store as _, Target,
+    BlobNames, Change, Children, Note, Order, Outcome, Put, Safety, Selection, Space, Store as _, Target,
 };
 
 const REASON: &str = "corruption-detected";
@@ -37,7 +37,7 @@ impl Sealed {
     pub(crate) fn erase_lost(&self, copies: &BTreeSet<Vec<u8>>) -> Result<BTreeSet<Vec<u8>>> {
         let mut lost = Vec::new();
         for (place, name) in copies.iter().enumerate() {
-            self.get(QUARANTINE, None, Named::One(name), &mut |_, bytes| {
+            self.get(QUARANTINE, None, BlobNames::One(name), &mut |_, bytes| {
                 let kept: Option<Kept> = serde_json::from_slice(bytes).ok();
                 lost.extend(
                     kept.filter(|kept| kept.is_lost && !self.may_open(kept)).map(|kept| (place, kept)),
@@ -78,7 +78,7 @@ impl Sealed {
 
     /// True when a record names a key that somebody has put back since.
     fn may_open(&self, kept: &Kept) -> bool {
-        kept.unknown_key().is_some_and(|id| !self.held.lacks_key(kept.inner_conversation, id))
+        kept.unknown_key().is_some_and(|id| !self.key_cache.lacks_key(kept.inner_conversation, id))
     }
 
     fn erase_other(&self, kept: &Kept) -> Result<Fate> {
@@ -95,7 +95,7 @@ impl Sealed {
         let (Some(space), Some(name)) = (space, from_hex(&kept.inner_name)) else { return Ok(()) };
         let owner = kept.inner_conversation;
         let mut is_same = false;
-        self.inner.get(space, owner, Named::One(&name), &mut |_, bytes| {
+        self.inner.get(space, owner, BlobNames::One(&name), &mut |_, bytes| {
             is_same = to_text(bytes) == kept.record;
             Ok(())
         })?;
@@ -108,13 +108,13 @@ impl Sealed {
     fn erase_lost_note(&self, kept: &Kept, inner: ConversationId, name: MessageId) -> Result<()> {
         let mut is_same = false;
         self.visit_sealed(inner, Selection::Ids(&[name]), &mut |seen| {
-            is_same = seen.label.is_some_and(|label| self.held.encoding().to_text(label) == kept.record);
+            is_same = seen.label.is_some_and(|label| self.key_cache.encoding().to_text(label) == kept.record);
             Ok(())
         })?;
         if !is_same {
             return Ok(());
         }
-        let at = self.held.workspace().names().time(Time::now());
+        let at = self.key_cache.workspace().names().time(Time::now());
         self.inner_of(inner).amend(inner, None, &Change::Note(name, Note::default()), at).map(drop)
     }
 
@@ -125,7 +125,7 @@ impl Sealed {
         let newest = Selection::All { order: Order::NewestFirst, offset: 0, limit: u64::MAX };
         let read = self.visit_sealed(inner, newest, &mut |seen| {
             let mut copies = lost.get(&seen.id).into_iter().flatten();
-            if copies.any(|(_, kept)| kept.record == self.held.encoding().to_text(seen.body)) {
+            if copies.any(|(_, kept)| kept.record == self.key_cache.encoding().to_text(seen.body)) {
                 same.push(seen.id);
             }
             Ok(())
@@ -143,7 +143,7 @@ impl Sealed {
                 followed.insert(name);
             }
         }
-        let laid = self.lay_stones(inner, &followed, &indexed)?;
+        let laid = self.write_tombstones(inner, &followed, &indexed)?;
         let staying = followed.difference(&laid).flat_map(|name| &lost[name]);
         Ok(staying.map(|(place, _)| *place).collect())
     }
@@ -171,7 +171,7 @@ impl Sealed {
         target: Target<'_>,
         conversation: Option<ConversationId>,
     ) -> Result<Vec<Outcome>> {
-        let workspace = self.held.workspace();
+        let workspace = self.key_cache.workspace();
         let conversations = conversation.into_iter().collect();
         let reason = SealedReason { reason: REASON.to_owned(), conversations }.seal(workspace.reasons());
         self.inner_of(inner).remove(&[target], &reason, workspace.names().time(Time::now()))

@@ -8,13 +8,13 @@ use std::collections::{BTreeSet, HashMap};
 use crate::error::{ErrorKind, Result};
 use crate::model::{ConversationId, Digest, Json, Message, MessageId, Time};
 use crate::store::backend::{Amendment, Rows};
-use crate::store::index::Held;
+use crate::store::body::time_of;
+use crate::store::index::IndexedMessage;
 use crate::store::keeper::rewrite;
 use crate::store::sealed::Sealed;
-use crate::store::sealed::keys::held::Trouble;
+use crate::store::sealed::keys::key_cache::OpenError;
 use crate::store::sealed::records::message::Plain;
-use crate::store::sealed::records::row::{Known, seal_first};
-use crate::store::tip::time_of;
+use crate::store::sealed::records::row::{DecryptedRow, seal_first};
 use crate::store::{Anchor, Order, Selection, What};
 
 /// How often a conversation that somebody else changes meanwhile is looked at again. The next sweep tries again.
@@ -45,7 +45,7 @@ struct Plan {
     /// When those were said, or the message before them.
     times: HashMap<MessageId, Time>,
     /// The messages to replace, by inner name.
-    stones: BTreeSet<MessageId>,
+    tombstones: BTreeSet<MessageId>,
 }
 
 impl Plan {
@@ -55,26 +55,26 @@ impl Plan {
         let broken: Vec<MessageId> =
             self.nodes.iter().filter(|(_, node)| node.opened.is_none()).map(|(name, _)| *name).collect();
         let is_known = |name: &&MessageId| lost.contains(name) && self.ids.contains_key(name);
-        let mut stones: BTreeSet<MessageId> = broken.iter().filter(is_known).copied().collect();
+        let mut tombstones: BTreeSet<MessageId> = broken.iter().filter(is_known).copied().collect();
         loop {
-            let before = stones.len();
+            let before = tombstones.len();
             let staying: BTreeSet<MessageId> =
-                broken.iter().filter(|name| !stones.contains(name)).copied().collect();
-            stones.retain(|name| self.nodes[name].parent.is_none_or(|parent| !staying.contains(&parent)));
+                broken.iter().filter(|name| !tombstones.contains(name)).copied().collect();
+            tombstones.retain(|name| self.nodes[name].parent.is_none_or(|parent| !staying.contains(&parent)));
             let above = |name: &MessageId| self.nodes.get(name).and_then(|node| node.parent);
             let mut passed = BTreeSet::new();
             for name in staying {
                 // Above one that was passed, all were.
                 let ancestors = std::iter::successors(above(&name), above);
                 for ancestor in ancestors.take_while(|ancestor| passed.insert(*ancestor)) {
-                    stones.remove(&ancestor);
+                    tombstones.remove(&ancestor);
                 }
             }
-            if stones.len() == before {
+            if tombstones.len() == before {
                 break;
             }
         }
-        self.stones = stones;
+        self.tombstones = tombstones;
     }
 
     /// What a message is called outside, and the digest it has or gets.
@@ -88,25 +88,25 @@ impl Plan {
 
 impl Sealed {
     /// The messages that the search index knows.
-    pub(crate) fn indexed(&self, inner: ConversationId) -> Result<Vec<Held>> {
-        let chain = self.chain_of(inner, &mut self.held.ring(Some(inner)))?;
+    pub(crate) fn indexed(&self, inner: ConversationId) -> Result<Vec<IndexedMessage>> {
+        let chain = self.chain_of(inner, &mut self.key_cache.owner_keys(Some(inner)))?;
         Ok(chain.segments.into_iter().flat_map(|ids| ids.held).collect())
     }
 
     /// Replaces lost messages, given by inner name, by tombstones, and returns those that it replaced.
-    pub(crate) fn lay_stones(
+    pub(crate) fn write_tombstones(
         &self,
         inner: ConversationId,
         lost: &BTreeSet<MessageId>,
-        indexed: &[Held],
+        indexed: &[IndexedMessage],
     ) -> Result<BTreeSet<MessageId>> {
         for _ in 0..ATTEMPTS {
             if lost.is_empty() {
                 break;
             }
             let Some(known) = self.row_now(inner)? else { return Ok(lost.clone()) };
-            let plan = self.plan_stones(&known, lost, indexed)?;
-            if plan.stones.is_empty() {
+            let plan = self.plan_tombstones(&known, lost, indexed)?;
+            if plan.tombstones.is_empty() {
                 break;
             }
             match self.carry_out(&known, &plan) {
@@ -114,27 +114,32 @@ impl Sealed {
                 other => {
                     other?;
                     self.forget_words(inner)?;
-                    return Ok(plan.stones);
+                    return Ok(plan.tombstones);
                 }
             }
         }
         Ok(BTreeSet::new())
     }
 
-    fn plan_stones(&self, known: &Known, lost: &BTreeSet<MessageId>, indexed: &[Held]) -> Result<Plan> {
-        let (workspace, inner) = (self.held.workspace(), known.raw.id);
+    fn plan_tombstones(
+        &self,
+        known: &DecryptedRow,
+        lost: &BTreeSet<MessageId>,
+        indexed: &[IndexedMessage],
+    ) -> Result<Plan> {
+        let (workspace, inner) = (self.key_cache.workspace(), known.raw.id);
         let names = workspace.names();
-        let (mut ring, mut buffer) = (self.held.ring(Some(inner)), Vec::new());
+        let (mut owner_keys, mut buffer) = (self.key_cache.owner_keys(Some(inner)), Vec::new());
         let (mut plan, mut time) = (Plan::default(), known.row.created);
         self.visit_sealed(inner, ALL, &mut |seen| {
-            let opened = match Plain::open(&mut ring, names, inner, seen, &mut buffer) {
+            let opened = match Plain::open(&mut owner_keys, names, inner, seen, &mut buffer) {
                 Ok(plain) => {
                     plan.ids.extend(seen.parent.zip(plain.parent.map(|parent| parent.id)));
                     time = time_of(plain.body);
                     Some(Anchor { id: plain.id, link: plain.digest })
                 }
-                Err(Trouble::Broken(_)) => None,
-                Err(Trouble::Failed(error)) => return Err(error),
+                Err(OpenError::Broken(_)) => None,
+                Err(OpenError::Failed(error)) => return Err(error),
             };
             plan.times.insert(seen.id, time);
             plan.nodes.insert(seen.id, Node { parent: seen.parent, seq: seen.seq, opened });
@@ -156,18 +161,18 @@ impl Sealed {
         Ok(plan)
     }
 
-    fn carry_out(&self, known: &Known, plan: &Plan) -> Result<()> {
-        let (workspace, inner) = (self.held.workspace(), known.raw.id);
+    fn carry_out(&self, known: &DecryptedRow, plan: &Plan) -> Result<()> {
+        let (workspace, inner) = (self.key_cache.workspace(), known.raw.id);
         let names = workspace.names();
         let keys = self.keys_of(Some(known.row.id), Some(inner))?;
-        let (mut ring, mut buffer) = (self.held.ring(Some(inner)), Vec::new());
+        let (mut owner_keys, mut buffer) = (self.key_cache.owner_keys(Some(inner)), Vec::new());
         let mut links: HashMap<MessageId, Digest> = HashMap::new();
         let mut sealed: Vec<(MessageId, Digest, Vec<u8>)> = Vec::new();
         self.visit_sealed(inner, ALL, &mut |seen| {
             let parent = seen.parent.and_then(|parent| plan.anchor(parent, &links));
             let body;
-            let plain = if plan.stones.contains(&seen.id) {
-                body = stone(plan.times.get(&seen.id).copied().unwrap_or_default()).to_body();
+            let plain = if plan.tombstones.contains(&seen.id) {
+                body = tombstone(plan.times.get(&seen.id).copied().unwrap_or_default()).to_body();
                 let digest = Digest::chain(parent.map(|parent| parent.link), body.as_bytes());
                 Plain {
                     id: plan.ids[&seen.id],
@@ -179,21 +184,21 @@ impl Sealed {
                     body: &body,
                 }
             } else if seen.parent.is_some_and(|parent| links.contains_key(&parent)) {
-                let plain = Plain::open(&mut ring, names, inner, seen, &mut buffer);
-                let plain = plain.map_err(|trouble| trouble.of(&format!("the message `{}`", seen.id)))?;
+                let plain = Plain::open(&mut owner_keys, names, inner, seen, &mut buffer);
+                let plain = plain.map_err(|failure| failure.of(&format!("the message `{}`", seen.id)))?;
                 Plain { parent, digest: rechained(&plain, parent), ..plain }
             } else {
                 return Ok(());
             };
             links.insert(seen.id, plain.digest);
-            let body = self.held.encoding().write(plain.seal(keys.newest(), names, inner));
+            let body = self.key_cache.encoding().write(plain.seal(keys.newest(), names, inner));
             sealed.push((seen.id, names.link(plain.digest), body));
             Ok(())
         })?;
-        let first = self.held.encoding().write(seal_first(&known.row.first, keys.newest(), inner));
+        let first = self.key_cache.encoding().write(seal_first(&known.row.first, keys.newest(), inner));
         let write = &mut |rows: &dyn Rows| {
             let new = sealed.iter().map(|(id, link, body)| (*id, *link, body.as_slice()));
-            // The tip is encrypted in the commit.
+            // The trailer is encrypted in the commit.
             Ok(Amendment::Rewrite(rewrite(rows, inner, new)?, &first, &[]))
         };
         self.amend_raw(keys.newest(), (inner, known.raw.version), What::Rewritten, write).map(drop)
@@ -211,7 +216,7 @@ fn rechained(plain: &Plain<'_>, parent: Option<Anchor>) -> Digest {
 }
 
 /// The message that replaces a lost one.
-fn stone(time: Time) -> Message {
+fn tombstone(time: Time) -> Message {
     let mut message = Message::user(WORDS).at(time);
     message.extra.set(LOST, Json::of(&"corruption-detected").expect("a word is JSON"));
     message

@@ -1,15 +1,15 @@
 //! The pass over an owner's blobs; search segments are rebuilt instead.
 
 use crate::error::Result;
-use crate::store::backend::{Ask, Batch, Rows};
+use crate::store::backend::{Batch, CommitHint, Rows};
 use crate::store::sealed::KEYS;
 use crate::store::sealed::batch::Attempts;
 use crate::store::sealed::keys::data_key::Use;
 use crate::store::sealed::keys::names::{BLOB_NAME, owner_bytes, space_byte};
 use crate::store::sealed::records::blob::BLOB;
 use crate::store::sealed::records::named::{NAME, NAME_NAME};
-use crate::store::{Named, Put, Safety, Space};
-use crate::vault::reseal::piece::{At, Piece};
+use crate::store::{BlobNames, Put, Safety, Space};
+use crate::vault::reseal::pass::{At, Pass};
 
 /// How many bytes are stored with one write.
 const BATCH: usize = 4 << 20;
@@ -18,14 +18,14 @@ const BATCH: usize = 4 << 20;
 type Resealed = (Space, Vec<u8>, Vec<u8>);
 
 /// Re-encrypts blobs of a snapshot.
-type Reseal<'r, 'v> = dyn FnMut(&mut Piece<'v>, &dyn Rows) -> Result<Vec<Resealed>> + 'r;
+type Reseal<'r, 'v> = dyn FnMut(&mut Pass<'v>, &dyn Rows) -> Result<Vec<Resealed>> + 'r;
 
-impl<'v> Piece<'v> {
+impl<'v> Pass<'v> {
     /// Re-encrypts the blobs of the owner, except search segments: they are rebuilt.
     pub(crate) fn blobs(&mut self) -> Result<()> {
         for space in Space::ALL {
             let mut old = Vec::new();
-            self.vault.inner.get(space, self.owner, Named::ALL, &mut |name, bytes| {
+            self.vault.inner.get(space, self.owner, BlobNames::ALL, &mut |name, bytes| {
                 if name.len() == BLOB_NAME && self.is_old(bytes) {
                     old.push(name.to_vec());
                 }
@@ -41,12 +41,12 @@ impl<'v> Piece<'v> {
         let mut left = names;
         while !left.is_empty() {
             let mut looked = 0;
-            self.reseal(&mut |piece, rows| {
+            self.reseal(&mut |pass, rows| {
                 let (mut sealed, mut size) = (Vec::new(), 0);
                 looked = 0;
                 for name in left {
-                    let place: [&[u8]; 3] = [&[space_byte(space)], &owner_bytes(piece.owner), name];
-                    let again = piece.sealed_blob(rows, space, name, At(Use::Blobs, BLOB, &place))?;
+                    let place: [&[u8]; 3] = [&[space_byte(space)], &owner_bytes(pass.owner), name];
+                    let again = pass.sealed_blob(rows, space, name, At(Use::Blobs, BLOB, &place))?;
                     size += again.as_ref().map_or(0, Vec::len);
                     sealed.extend(again.map(|bytes| (space, name.clone(), bytes)));
                     looked += 1;
@@ -64,9 +64,9 @@ impl<'v> Piece<'v> {
     /// What the conversation is called.
     fn own(&mut self) -> Result<()> {
         let Some(inner) = self.owner else { return Ok(()) };
-        self.reseal(&mut |piece, rows| {
+        self.reseal(&mut |pass, rows| {
             let at = At(Use::About, NAME, &[inner.as_bytes()]);
-            let own = piece.sealed_blob(rows, KEYS, NAME_NAME, at)?;
+            let own = pass.sealed_blob(rows, KEYS, NAME_NAME, at)?;
             Ok(own.map(|bytes| (KEYS, NAME_NAME.to_vec(), bytes)).into_iter().collect())
         })
     }
@@ -75,8 +75,8 @@ impl<'v> Piece<'v> {
     fn reseal(&mut self, seal: &mut Reseal<'_, 'v>) -> Result<()> {
         let attempts = Attempts::new();
         let (vault, owner) = (self.vault, self.owner);
-        let ask = Ask { attempt: "encrypt blobs again", ..Ask::default() };
-        vault.backend.commit(&ask, Safety::Synced, &mut |rows| {
+        let hint = CommitHint { attempt: "encrypt blobs again", ..CommitHint::default() };
+        vault.backend.commit(&hint, Safety::Synced, &mut |rows| {
             let sealed = attempts.keep(seal(self, rows)?);
             let puts = sealed.iter().map(|(space, name, bytes)| Put {
                 space: *space,
@@ -98,7 +98,7 @@ impl<'v> Piece<'v> {
         at: At<'_>,
     ) -> Result<Option<Vec<u8>>> {
         let mut found = None;
-        rows.blobs(space, self.owner, Named::One(name), &mut |_, bytes| {
+        rows.blobs(space, self.owner, BlobNames::One(name), &mut |_, bytes| {
             found = Some(bytes.to_vec());
             Ok(())
         })?;

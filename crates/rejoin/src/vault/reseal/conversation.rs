@@ -13,7 +13,7 @@ use crate::store::sealed::keys::names::message_bytes;
 use crate::store::sealed::records::message::{MESSAGE, NOTE};
 use crate::store::sealed::records::row::{BRANCH, FIRST, HEADER, LAST};
 use crate::store::{Change, Facets, Order, Selection, Store as _, Version, What};
-use crate::vault::reseal::piece::{At, Piece};
+use crate::vault::reseal::pass::{At, Pass};
 
 /// How many bytes of messages are held and rewritten at once.
 const BATCH: usize = 4 << 20;
@@ -27,7 +27,7 @@ struct Batch {
     notes: Vec<(MessageId, u32, Vec<u8>)>,
 }
 
-impl Piece<'_> {
+impl Pass<'_> {
     pub(crate) fn conversation(&mut self, inner: ConversationId) -> Result<()> {
         let mut version = self.row(inner)?.version;
         let (before, mut offset) = (self.sealed, 0);
@@ -61,7 +61,7 @@ impl Piece<'_> {
     }
 
     fn set_branch(&self, inner: ConversationId, version: Version, branch: &Branch) -> Result<Version> {
-        let at = self.vault.held.workspace().names().time(Time::now());
+        let at = self.vault.key_cache.workspace().names().time(Time::now());
         let inside = self.vault.inner_for(inner, self.key);
         inside.amend(inner, Some(version), &Change::Branch(branch), at)
     }
@@ -129,7 +129,7 @@ impl Piece<'_> {
     ) -> Result<Version> {
         let row = self.row(inner)?;
         let first = self.sealed_in_row(At(Use::About, FIRST, &[inner.as_bytes()]), &row.first)?;
-        // It is only counted: the tip is encrypted in every commit.
+        // It is only counted: the trailer is encrypted in every commit.
         self.sealed_in_row(At(Use::About, LAST, &[inner.as_bytes()]), &row.last)?;
         let first = first.as_ref().unwrap_or(&row.first);
         self.vault.amend_raw(self.key, (inner, version), What::Rewritten, &mut |rows| {

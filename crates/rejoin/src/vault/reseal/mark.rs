@@ -7,8 +7,8 @@
 use crate::error::{Error, Result};
 use crate::model::ConversationId;
 use crate::store::Store;
-use crate::store::sealed::keys::held::{MARK, blob};
 use crate::store::sealed::keys::key::fill;
+use crate::store::sealed::keys::key_cache::{MARK, blob};
 
 /// Names a run.
 pub(crate) type RunId = [u8; 16];

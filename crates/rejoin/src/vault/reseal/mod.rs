@@ -13,21 +13,21 @@
 mod blobs;
 mod conversation;
 mod mark;
-mod piece;
+mod pass;
 mod run;
 
-pub use run::SealedAnew;
+pub use run::Reencrypted;
 
 use mark::{Mark, RunId, Stage};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::ConversationId;
 use crate::store::sealed::keys::data_key::DataKey;
-use crate::store::sealed::keys::held::{DATA, MARK, blob};
+use crate::store::sealed::keys::key_cache::{DATA, MARK, blob};
 use crate::store::sealed::keys::workspace::MOST_KEYS;
 use crate::store::sealed::{KEYS, Sealed};
 use crate::store::{Put, Safety};
-use crate::vault::reseal::piece::Piece;
+use crate::vault::reseal::pass::Pass;
 
 /// How many passes concurrent writes may cause.
 const ATTEMPTS: usize = 100;
@@ -47,15 +47,15 @@ impl Sealed {
     /// Re-encrypts the records of an owner, given by inner name, with a new key, unless this run has done so.
     ///
     /// The caller makes sure that nobody else changes keys meanwhile.
-    pub(crate) fn seal_anew(&self, owner: Option<ConversationId>, run: RunId) -> Result<Renewed> {
-        match self.try_seal_anew(owner, run) {
+    pub(crate) fn reencrypt(&self, owner: Option<ConversationId>, run: RunId) -> Result<Renewed> {
+        match self.try_reencrypt(owner, run) {
             Err(error) if error.kind() == ErrorKind::NotFound && owner.is_some() => Ok(Renewed::Gone),
             other => other,
         }
     }
 
-    fn try_seal_anew(&self, owner: Option<ConversationId>, run: RunId) -> Result<Renewed> {
-        self.held.renew()?;
+    fn try_reencrypt(&self, owner: Option<ConversationId>, run: RunId) -> Result<Renewed> {
+        self.key_cache.renew()?;
         let Some(mut keys) = self.keys_at_hand(owner)? else { return Ok(Renewed::Gone) };
         match Mark::read(self.inner.as_ref(), owner)?.filter(|mark| mark.run == run).map(|mark| mark.stage) {
             Some(Stage::Done) => return Ok(Renewed::Done),
@@ -65,7 +65,7 @@ impl Sealed {
             None => keys.insert(0, DataKey::random()),
         }
         self.put_keys(owner, &keys, Mark::new(run, Stage::Begun))?;
-        let damaged = self.seal_until_nothing_is_left(owner, &keys)?;
+        let damaged = self.reencrypt_until_done(owner, &keys)?;
         if damaged == 0 {
             keys.truncate(1);
         }
@@ -75,9 +75,9 @@ impl Sealed {
 
     /// Makes passes until one finds nothing to re-encrypt. Returns how many records of the last one do not
     /// decrypt.
-    fn seal_until_nothing_is_left(&self, owner: Option<ConversationId>, keys: &[DataKey]) -> Result<u64> {
+    fn reencrypt_until_done(&self, owner: Option<ConversationId>, keys: &[DataKey]) -> Result<u64> {
         for _ in 0..ATTEMPTS {
-            let mut pass = Piece::new(self, owner, &keys[0]);
+            let mut pass = Pass::new(self, owner, &keys[0]);
             match pass.everything() {
                 // Somebody has changed the conversation since it was looked at.
                 Err(error) if error.kind() == ErrorKind::Conflict => {}
@@ -96,15 +96,15 @@ impl Sealed {
     fn keys_at_hand(&self, owner: Option<ConversationId>) -> Result<Option<Vec<DataKey>>> {
         let Some(wrapped) = blob(self.inner.as_ref(), owner, DATA)? else { return Ok(None) };
         let broken = |broken| Error::corrupt(format!("the keys do not open: {broken}"));
-        self.held.workspace().unwrap(&wrapped, owner).map(Some).map_err(broken)
+        self.key_cache.workspace().unwrap(&wrapped, owner).map(Some).map_err(broken)
     }
 
     /// Stores the keys of an owner, and how far it is, in one write.
     fn put_keys(&self, owner: Option<ConversationId>, keys: &[DataKey], mark: Mark) -> Result<()> {
-        let workspace = self.held.workspace();
+        let workspace = self.key_cache.workspace();
         let keys: Vec<u8> = keys.iter().flat_map(|key| workspace.wrap(key, owner)).collect();
         self.inner.put(&[own(owner, DATA, &keys), own(owner, MARK, &mark.to_bytes())], Safety::Synced)?;
-        self.held.forget(owner);
+        self.key_cache.forget(owner);
         Ok(())
     }
 }

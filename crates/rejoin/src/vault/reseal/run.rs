@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::ConversationId;
-use crate::store::sealed::keys::held::RUN;
-use crate::store::sealed::keys::held::blob;
+use crate::store::sealed::keys::key_cache::RUN;
+use crate::store::sealed::keys::key_cache::blob;
 use crate::store::sealed::{KEYS, Sealed};
-use crate::store::{ListQuery, Named, Put, Read, Safety, Space};
+use crate::store::{BlobNames, ListQuery, Put, Read, Safety, Space};
 use crate::vault::reseal::Renewed;
 use crate::vault::reseal::mark::{RunId, random_run};
 use crate::vault::slots::keys::Keys;
@@ -18,7 +18,7 @@ const MUCH: usize = 8 << 20;
 
 /// What a re-encryption did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SealedAnew {
+pub struct Reencrypted {
     /// How many conversations have a new data key.
     pub conversations: u64,
     /// How many of them have records that do not decrypt; these stay as they were, with their key.
@@ -31,11 +31,11 @@ impl Keys {
     ///
     /// The vault stays in use, and its keys may be rotated. If it is interrupted, everything can be read, and
     /// the next call goes on where this one ended.
-    pub fn seal_anew(&self, report: &mut dyn FnMut(u64, u64)) -> Result<SealedAnew> {
-        self.seal_all_anew(report).map_err(|error| error.during("seal everything anew"))
+    pub fn reencrypt(&self, report: &mut dyn FnMut(u64, u64)) -> Result<Reencrypted> {
+        self.reencrypt_all(report).map_err(|error| error.during("seal everything anew"))
     }
 
-    fn seal_all_anew(&self, report: &mut dyn FnMut(u64, u64)) -> Result<SealedAnew> {
+    fn reencrypt_all(&self, report: &mut dyn FnMut(u64, u64)) -> Result<Reencrypted> {
         let inner = self.inner.as_ref();
         let vault = Sealed::open(Arc::clone(&self.backend), Arc::new(self.holder.clone()))?;
         let run = self.begin_run()?;
@@ -43,7 +43,7 @@ impl Keys {
         let rows = inner.list(&ListQuery { limit: usize::MAX, ..ListQuery::default() })?.items;
         let all = rows.len() as u64;
         let owners = std::iter::once(None).chain(rows.iter().map(|row| Some(row.id)));
-        let (mut sealed, mut done) = (SealedAnew::default(), 0);
+        let (mut sealed, mut done) = (Reencrypted::default(), 0);
         for owner in owners {
             sealed.add(self.seal_owner(&vault, owner, run)?, owner);
             done += u64::from(owner.is_some());
@@ -56,7 +56,7 @@ impl Keys {
 
     /// Re-encrypts what belongs to no conversation, such as lines of the prompt. Returns what kept its key:
     /// all of it if that would take long, or records that do not decrypt.
-    pub(crate) fn seal_unowned_anew(&self, vault: &Sealed) -> Result<Option<&'static str>> {
+    pub(crate) fn reencrypt_unowned(&self, vault: &Sealed) -> Result<Option<&'static str>> {
         if is_much(self.inner.as_ref())? {
             return Ok(Some("what belongs to no conversation kept its key, because it is much"));
         }
@@ -65,14 +65,14 @@ impl Keys {
     }
 
     /// Re-encrypts one conversation, given by inner name.
-    pub(crate) fn seal_one_anew(&self, vault: &Sealed, inner: ConversationId) -> Result<()> {
+    pub(crate) fn reencrypt_one(&self, vault: &Sealed, inner: ConversationId) -> Result<()> {
         self.seal_owner(vault, Some(inner), random_run()).map(drop)
     }
 
     /// One at a time, so that others who change keys get their turn.
     fn seal_owner(&self, vault: &Sealed, owner: Option<ConversationId>, run: RunId) -> Result<Renewed> {
         let _turn = self.take_turn()?;
-        vault.seal_anew(owner, run).map_err(|error| match owner.and_then(|inner| vault.outer_name(inner)) {
+        vault.reencrypt(owner, run).map_err(|error| match owner.and_then(|inner| vault.outer_name(inner)) {
             Some(id) => error.during(format!("seal conversation `{id}`")),
             None => error,
         })
@@ -94,7 +94,7 @@ impl Keys {
 fn is_much(inner: &dyn Read) -> Result<bool> {
     let mut size = 0;
     for space in Space::ALL {
-        let looked = inner.get(space, None, Named::ALL, &mut |_, bytes| {
+        let looked = inner.get(space, None, BlobNames::ALL, &mut |_, bytes| {
             size += bytes.len();
             if size > MUCH { Err(Error::new(ErrorKind::Invalid, "that is enough")) } else { Ok(()) }
         });
@@ -106,7 +106,7 @@ fn is_much(inner: &dyn Read) -> Result<bool> {
     Ok(false)
 }
 
-impl SealedAnew {
+impl Reencrypted {
     fn add(&mut self, renewed: Renewed, owner: Option<ConversationId>) {
         if owner.is_some() && renewed != Renewed::Gone {
             self.conversations += 1;

@@ -13,19 +13,19 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::model::Time;
 use crate::store::backend::Backend;
 use crate::store::sealed::keys::data_key::DataKey;
-use crate::store::sealed::keys::held::RUN;
-use crate::store::sealed::keys::held::blob;
+use crate::store::sealed::keys::key_cache::RUN;
+use crate::store::sealed::keys::key_cache::blob;
 use crate::store::sealed::{KEYS, Workspace};
 use crate::store::{Keeper, Put, Read, Safety, Store, durable};
-use crate::vault::slots::holder;
-use crate::vault::slots::holder::Keyholder;
 use crate::vault::slots::passphrase::Cost;
 use crate::vault::slots::record;
 use crate::vault::slots::record::{MOST_SLOTS, Record};
 use crate::vault::slots::slot::Slot;
+use crate::vault::slots::unlock;
+use crate::vault::slots::unlock::Keyholder;
 use crate::vault::slots::wraps::Wrap;
 use crate::vault::slots::{Secret, SlotId, SlotKind, VaultId, recovery};
-use crate::vault::{AnchorPlace, PinPlace};
+use crate::vault::{AnchorFile, PinFiles};
 
 /// What a slot is made of.
 #[derive(Clone, Debug)]
@@ -146,8 +146,8 @@ impl Keys {
         if Record::read(inner)?.is_some() {
             return Err(Error::conflict("there is a vault already"));
         }
-        if holder::is_sealed(inner)?.is_some() {
-            return Err(match holder::no_record(inner) {
+        if unlock::is_sealed(inner)?.is_some() {
+            return Err(match unlock::no_record(inner) {
                 error if error.kind() == ErrorKind::Corrupt => error,
                 _ => Error::conflict("the store holds something, so no vault is made over it"),
             });
@@ -172,7 +172,7 @@ impl Keys {
         let data = Wrap { owner: None, bytes: workspace.wrap(&DataKey::random(), None) };
         let puts = [data.put(), record::put(&bytes)];
         // Whoever makes a vault where another was used replaces that one. Cut off here, the next one to open it pins it.
-        self.holder.pin().map_or(Ok(()), PinPlace::forget)?;
+        self.holder.pin().map_or(Ok(()), PinFiles::forget)?;
         if let Err(error) = inner.put(&puts, Safety::Synced) {
             if self.shows_what_it_holds() && matches!(Record::read(inner), Ok(None)) {
                 self.forget(&workspace, slots.iter());
@@ -188,7 +188,7 @@ impl Keys {
     /// Pins a vault that was made to its place, after its anchor: where a pin is, an anchor was.
     fn pin(&self, workspace: &Workspace) -> Result<()> {
         let Some(pin) = self.holder.pin() else { return Ok(()) };
-        AnchorPlace::new(pin.directory(), workspace).at(pin).write(self.backend.as_ref())?;
+        AnchorFile::new(pin.directory(), workspace).at(pin).write(self.backend.as_ref())?;
         pin.write(workspace)
     }
 
@@ -216,7 +216,7 @@ impl Keys {
     /// Opens the vault, and tells what is known about its keys.
     pub fn check(&self) -> Result<VaultStatus> {
         self.holder.open(self.inner.as_ref())?;
-        status(self.inner.as_ref())?.ok_or_else(|| holder::no_record(self.inner.as_ref()))
+        status(self.inner.as_ref())?.ok_or_else(|| unlock::no_record(self.inner.as_ref()))
     }
 
     /// Makes a slot and puts its secret into its place, before anything names the slot.
@@ -237,7 +237,7 @@ impl Keys {
 
     /// Keeps a secret in its place, and reads it back: a slot must not depend on a place that forgets.
     pub(crate) fn keep(&self, workspace: &Workspace, slot: &Slot, secret: &Secret) -> Result<()> {
-        let (place, vault) = (self.holder.places().of(slot.kind)?, VaultId::of(workspace.vault()));
+        let (place, vault) = (self.holder.stores().of(slot.kind)?, VaultId::of(workspace.vault()));
         place.set(vault, slot.id, secret)?;
         let kept = place.get(vault, slot.id)?;
         if kept.is_some_and(|kept| kept.as_bytes() == secret.as_bytes()) {
@@ -252,7 +252,7 @@ impl Keys {
     /// Removes secrets of slots that no record names. One that stays opens nothing.
     pub(crate) fn forget<'s>(&self, workspace: &Workspace, slots: impl IntoIterator<Item = &'s Slot>) {
         for slot in slots.into_iter().filter(|slot| slot.kind.has_place()) {
-            if let Ok(place) = self.holder.places().of(slot.kind) {
+            if let Ok(place) = self.holder.stores().of(slot.kind) {
                 let _ = place.remove(VaultId::of(workspace.vault()), slot.id);
             }
         }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::store::sealed::keys::key::KeyId;
-use crate::vault::slots::text::Hex;
+use crate::vault::slots::encoding::Hex;
 
 /// What opens a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -1,28 +1,28 @@
 //! Slots: the ways to unlock a vault. Each has a key pair, so that a new workspace key can be encrypted to
 //! all of them without asking anybody.
 
-mod agreement;
-mod holder;
+pub(crate) mod encoding;
+mod key_pair;
 pub(crate) mod keys;
 mod kind;
 mod passphrase;
-mod place;
 pub(crate) mod record;
 mod recovery;
 mod rotate;
 mod secret;
+mod secret_store;
 mod slot;
 #[cfg(test)]
 mod tests;
-pub(crate) mod text;
+mod unlock;
 mod wraps;
 
-pub(crate) use holder::no_record as missing_record;
-pub(crate) use holder::replaced as missing_vault;
-pub use holder::{Answer, Ask, Keyholder, Wanted};
 pub use keys::{Added, Keys, NewSlot, SlotStatus, VaultStatus, status};
 pub use kind::{SlotId, SlotKind, VaultId};
 pub use passphrase::Cost;
-pub use place::{Places, SecretFiles, SecretPlace};
 pub use rotate::Rotated;
 pub use secret::Secret;
+pub use secret_store::{SecretFiles, SecretStore, SecretStores};
+pub(crate) use unlock::no_record as missing_record;
+pub(crate) use unlock::replaced as missing_vault;
+pub use unlock::{Ask, Keyholder, UnlockRequest, UnlockResponse};

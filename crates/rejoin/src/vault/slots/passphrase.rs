@@ -8,7 +8,7 @@ use zeroize::Zeroizing;
 use crate::error::{Error, ErrorKind, Result};
 use crate::store::sealed::keys::key::Key;
 use crate::vault::slots::Secret;
-use crate::vault::slots::text::Base64;
+use crate::vault::slots::encoding::Base64;
 
 /// Fewer characters can be tried out, whatever a try costs.
 const SHORTEST: usize = 8;

@@ -10,13 +10,13 @@ use zeroize::Zeroizing;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::store::sealed::KEYS;
-use crate::store::sealed::keys::held::RECORD;
 use crate::store::sealed::keys::key::{Key, KeyId};
+use crate::store::sealed::keys::key_cache::RECORD;
 use crate::store::sealed::keys::workspace::Workspace;
-use crate::store::{Named, Put, Read};
-use crate::vault::slots::agreement::Pair;
+use crate::store::{BlobNames, Put, Read};
+use crate::vault::slots::encoding::{Base64, Hex};
+use crate::vault::slots::key_pair::Pair;
 use crate::vault::slots::slot::Slot;
-use crate::vault::slots::text::{Base64, Hex};
 use crate::vault::slots::{SlotId, SlotKind, VaultId};
 
 /// The version of the vault's format.
@@ -114,7 +114,7 @@ impl Record {
     /// Reads the record of a store, with the bytes that its last field vouches for; none when the store has none.
     pub(crate) fn read(inner: &dyn Read) -> Result<Option<(Self, Written)>> {
         let mut bytes = None;
-        inner.get(KEYS, None, Named::One(RECORD), &mut |_, found| {
+        inner.get(KEYS, None, BlobNames::One(RECORD), &mut |_, found| {
             bytes = Some(found.to_vec());
             Ok(())
         })?;

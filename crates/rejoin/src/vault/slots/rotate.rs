@@ -156,7 +156,7 @@ impl Keys {
             return Ok(None);
         }
         // A machine without such a place has no secret of its own to replace.
-        let Ok(place) = self.holder.places().of(slot.kind) else { return Ok(None) };
+        let Ok(place) = self.holder.stores().of(slot.kind) else { return Ok(None) };
         // The secret of another machine's keyring is not ours to replace: that machine would be locked out.
         if place.get(VaultId::of(next.vault()), slot.id)?.is_none() {
             return Ok(None);
@@ -210,7 +210,7 @@ impl Keys {
         let vault = record.vault;
         // A place that cannot be used keeps its secret until the next time.
         record.replaced.retain(|gone| {
-            let place = self.holder.places().of(gone.kind);
+            let place = self.holder.stores().of(gone.kind);
             place.and_then(|place| place.remove(vault, gone.id)).is_err()
         });
         self.write(&record.without_retired(), workspace)

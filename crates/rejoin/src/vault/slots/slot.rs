@@ -8,11 +8,11 @@ use crate::model::Time;
 use crate::store::sealed::keys::envelope::Sealer;
 use crate::store::sealed::keys::key::{Key, KeyId};
 use crate::store::sealed::keys::workspace::Workspace;
-use crate::vault::slots::agreement;
-use crate::vault::slots::agreement::Pair;
+use crate::vault::slots::encoding::Base64;
+use crate::vault::slots::key_pair;
+use crate::vault::slots::key_pair::Pair;
 use crate::vault::slots::passphrase;
 use crate::vault::slots::passphrase::{Cost, Figures};
-use crate::vault::slots::text::Base64;
 use crate::vault::slots::{Secret, SlotId, SlotKind, VaultId, recovery};
 
 const PRIVATE: &str = "rejoin/vault/slot/1\n";
@@ -99,7 +99,7 @@ impl Slot {
         let private = sealer.open(PRIVATE, place, &self.private.0).map(Zeroizing::new).map_err(|_| {
             Error::new(ErrorKind::Denied, format!("it does not fit the {} slot `{}`", self.kind, self.id))
         })?;
-        let mut key = Zeroizing::new([0; agreement::LENGTH]);
+        let mut key = Zeroizing::new([0; key_pair::LENGTH]);
         if private.len() != key.len() {
             return Err(self.broken("its private key has another length"));
         }
@@ -133,7 +133,7 @@ impl Slot {
         }
     }
 
-    fn public(&self) -> Result<[u8; agreement::LENGTH]> {
+    fn public(&self) -> Result<[u8; key_pair::LENGTH]> {
         self.public.0.as_slice().try_into().map_err(|_| self.broken("its public key has another length"))
     }
 
@@ -152,9 +152,9 @@ pub(crate) fn given(kind: SlotKind, secret: &Secret) -> Result<Secret> {
 
 fn shared_key(
     own: &Pair,
-    theirs: &[u8; agreement::LENGTH],
-    ephemeral: &[u8; agreement::LENGTH],
-    public: &[u8; agreement::LENGTH],
+    theirs: &[u8; key_pair::LENGTH],
+    ephemeral: &[u8; key_pair::LENGTH],
+    public: &[u8; key_pair::LENGTH],
 ) -> Result<Key> {
     let shared = own.shared_with(theirs)?;
     let shared = Key::from_slice(shared.as_slice()).expect("it has the length of a key");

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::error::Result;
 use crate::model::ConversationId;
-use crate::store::sealed::keys::held::{DATA, blob};
+use crate::store::sealed::keys::key_cache::{DATA, blob};
 use crate::store::sealed::keys::workspace::is_wrapped_with;
 use crate::store::sealed::{KEYS, Workspace};
 use crate::store::{Cursor, ListQuery, Put, Read, Stamp};

@@ -9,21 +9,23 @@ use serde_json::Value;
 use super::{bytes, conversation, data_key, digest, hex, vector, workspace};
 use crate::error::Result;
 use crate::model::{ConversationId, Head, Hold, MessageId, Status, Time, WordQuery};
-use crate::store::backend::{Append, Ask, Backend, Batch, Edit, Entry, NewMessage, Opening};
+use crate::store::backend::{
+    Append, Backend, Batch, CommitHint, Edit, LogEntry, NewConversation, NewMessage,
+};
 use crate::store::index::{Draft, Ids};
 use crate::store::sealed::keys::data_key::Use;
 use crate::store::sealed::keys::encoding::from_text;
 use crate::store::sealed::keys::envelope::Broken;
 use crate::store::sealed::records::named::{NAME, seal_name};
 use crate::store::sealed::records::numbers::Numbers;
-use crate::store::sealed::records::row::{FIRST, HEADER, LAST, SealedHeader, SealedLast, seal_first};
+use crate::store::sealed::records::row::{FIRST, HEADER, LAST, SealedHeader, SealedTrailer, seal_first};
 use crate::store::sealed::{KEYS, QUARANTINE, SEGMENTS, VaultStore};
 use crate::store::{
-    Changed, Facets, Keeper, ListQuery, MemoryStore, Named, Order, Put, Read, Row, Safety, Selection,
+    BlobNames, Changed, Facets, Keeper, ListQuery, MemoryStore, Order, Put, Read, Row, Safety, Selection,
     SqliteStore, Store, Target, What,
 };
-use crate::vault::AnchorPlace;
-use crate::vault::slots::{Answer, Keyholder, Places, Secret};
+use crate::vault::AnchorFile;
+use crate::vault::slots::{Keyholder, Secret, SecretStores, UnlockResponse};
 
 const NOW: Time = Time::from_micros(1_794_770_847_123_457);
 
@@ -84,7 +86,11 @@ fn fill<B: Backend>(store: &Keeper<B>, stored: fn(&str) -> Vec<u8>) {
         let what = What::Stored { messages: messages.len() as u64 };
         let append = Append {
             conversation,
-            opening: Some(Opening { facets: &facets, header: &header, created: Time::from_micros(0) }),
+            opening: Some(NewConversation {
+                facets: &facets,
+                header: &header,
+                created: Time::from_micros(0),
+            }),
             messages,
             said: Time::from_micros(0),
             active: Time::from_micros(0),
@@ -92,9 +98,9 @@ fn fill<B: Backend>(store: &Keeper<B>, stored: fn(&str) -> Vec<u8>) {
             last: Some(&last),
             branch: None,
         };
-        let logged = Entry { conversation, at: names.time(NOW), what };
+        let logged = LogEntry { conversation, at: names.time(NOW), what };
         let mut batch = Some(Batch { blobs: blobs.into(), ..Batch::of(Edit::Append(append), Some(logged)) });
-        let ask = Ask { conversation: Some(conversation), is_made: true, ..Ask::default() };
+        let ask = CommitHint { conversation: Some(conversation), is_made: true, ..CommitHint::default() };
         store.commit(&ask, Safety::Synced, &mut |_| Ok(batch.take().unwrap())).unwrap();
     }
     store.remove(&[Target::Conversation(gone)], &vector("sealed reason"), names.time(NOW)).unwrap();
@@ -118,12 +124,12 @@ fn gone() -> ConversationId {
     "019f5e6a-0000-7000-8000-000000000002".parse().unwrap()
 }
 
-fn asking(answer: Answer) -> Keyholder {
-    Keyholder::new(Places::default()).asking(move |_| Ok(Some(answer.clone())))
+fn asking(answer: UnlockResponse) -> Keyholder {
+    Keyholder::new(SecretStores::default()).asking(move |_| Ok(Some(answer.clone())))
 }
 
 fn passphrase() -> Keyholder {
-    asking(Answer::Passphrase(Secret::from("correct horse".to_owned())))
+    asking(UnlockResponse::Passphrase(Secret::from("correct horse".to_owned())))
 }
 
 fn vault() -> VaultStore {
@@ -139,7 +145,7 @@ fn inside(tag: &str, mut envelope: Vec<u8>) -> String {
 
 #[test]
 fn the_passphrase_and_the_recovery_key_open_it() {
-    let recovery = asking(Answer::Recovery(Secret::from(vector("recovery"))));
+    let recovery = asking(UnlockResponse::Recovery(Secret::from(vector("recovery"))));
 
     let opened = [passphrase(), recovery].map(|holder| {
         use crate::store::sealed::Unlock as _;
@@ -214,7 +220,7 @@ fn headers_and_previews_are_written_as_the_other_program_writes_them() {
         &facets(),
         r#"{"title":"Lisbon"}"#,
     );
-    let last = SealedLast {
+    let last = SealedTrailer {
         active: NOW.as_micros(),
         head: Some(message("Ada1")),
         digest: Some(digest("parent")),
@@ -225,7 +231,7 @@ fn headers_and_previews_are_written_as_the_other_program_writes_them() {
     let branches =
         vec![(workspace.names().branch(inner(), branch), workspace.names().message(inner(), branch))];
     let numbers = Numbers { version: 3, next: 4, messages: 3, head: Some(1), branches };
-    let forked = SealedLast { numbers, preview: last.preview.clone(), ..last };
+    let forked = SealedTrailer { numbers, preview: last.preview.clone(), ..last };
 
     let written = [
         inside(HEADER, header.seal(&data_key(), inner())),
@@ -253,7 +259,7 @@ fn its_message_is_read_and_the_note_of_another_goes_to_quarantine() {
 
     let mut kept = Vec::new();
     vault
-        .get(QUARANTINE, None, Named::ALL, &mut |name, bytes| {
+        .get(QUARANTINE, None, BlobNames::ALL, &mut |name, bytes| {
             let mut value: Value = serde_json::from_slice(bytes).unwrap();
             value.as_object_mut().unwrap().shift_remove("at");
             kept.push((hex(name), value.to_string()));
@@ -284,8 +290,11 @@ fn words_are_found_in_its_segment() {
     let vault = vault();
     let sealed = vault.backend();
     let find = |text: &str| -> Result<Vec<u32>> {
-        let looked =
-            sealed.look_up_words(inner(), &mut sealed.held.ring(Some(inner())), &WordQuery::parse(text))?;
+        let looked = sealed.look_up_words(
+            inner(),
+            &mut sealed.key_cache.owner_keys(Some(inner())),
+            &WordQuery::parse(text),
+        )?;
         assert!(!looked.chain.is_broken);
         Ok(looked.candidates.iter().map(|held| held.seq).collect())
     };
@@ -315,7 +324,7 @@ fn a_segment_is_written_as_the_other_program_writes_it() {
 fn its_anchor_is_what_rejoin_writes() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join(format!("{}.anchor", hex(workspace().vault().as_bytes())));
-    let anchor = AnchorPlace::new(directory.path(), &workspace());
+    let anchor = AnchorFile::new(directory.path(), &workspace());
 
     let store = sealed_in_bytes(directory.path());
     anchor.write(store.as_ref()).unwrap();

@@ -14,7 +14,7 @@ use base64::engine::general_purpose::STANDARD;
 use proptest::prelude::*;
 use rejoin::formats::{Format, ReadLimits, Source};
 use rejoin::store::{
-    Children, JsonlStore, MemoryStore, Named, Order, Put, Safety, Space, SqliteStore, Store, Task,
+    BlobNames, Children, JsonlStore, MemoryStore, Order, Put, Safety, Space, SqliteStore, Store, Task,
 };
 use rejoin::view::{Recipient, Said, view};
 use rejoin::{
@@ -152,7 +152,7 @@ fn chunks(archive: &Held, id: ConversationId) -> Vec<(Vec<u8>, usize)> {
         found.push((name.to_vec(), bytes.len()));
         Ok(())
     };
-    archive.store().get(Space::Attachment, Some(id), Named::ALL, visit).unwrap();
+    archive.store().get(Space::Attachment, Some(id), BlobNames::ALL, visit).unwrap();
     found
 }
 
@@ -633,7 +633,7 @@ fn a_chunk_that_goes_while_a_stream_is_stored_is_missed_and_not_made_up() {
         let mut names = Vec::new();
         archive
             .store()
-            .get(Space::Attachment, owner, Named::ALL, &mut |name, _| {
+            .get(Space::Attachment, owner, BlobNames::ALL, &mut |name, _| {
                 names.push(name.to_vec());
                 Ok(())
             })

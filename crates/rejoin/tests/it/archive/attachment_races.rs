@@ -7,7 +7,7 @@ use std::thread;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use rejoin::store::{Children, JsonlStore, Named, Put, Read, Safety, Space, SqliteStore, Store};
+use rejoin::store::{BlobNames, Children, JsonlStore, Put, Read, Safety, Space, SqliteStore, Store};
 use rejoin::{
     Archive, AttachmentKind, Block, Conversation, ConversationId, ErrorKind, Fields, Limits, Media,
     MediaKind, Message, PurgeReason, Result, Role,
@@ -174,7 +174,7 @@ fn what_is_erased_between_a_look_and_the_turn_is_stored_again() {
                 names.push(name.to_vec());
                 Ok(())
             };
-            eraser.get(Space::Attachment, Some(id), Named::ALL, visit).unwrap();
+            eraser.get(Space::Attachment, Some(id), BlobNames::ALL, visit).unwrap();
             let gone = |name| Put { space: Space::Attachment, owner: Some(id), name, bytes: None };
             let gone: Vec<_> = names.iter().map(|name| gone(name)).collect();
             eraser.put(&gone, Safety::Synced).unwrap();

@@ -1,7 +1,7 @@
 //! The audit log.
 
 use proptest::prelude::*;
-use rejoin::store::{Children, Named, Space};
+use rejoin::store::{BlobNames, Children, Space};
 use rejoin::{
     Archive, AuditAction, AuditEntry, AuditFailure, AuditQuery, Conversation, ErrorKind, Json, Time,
 };
@@ -35,7 +35,7 @@ fn what_is_deleted_is_noted_with_counts_and_without_content() {
     let mut written = String::new();
     let store = archive.store();
     store
-        .get(Space::Audit, None, Named::ALL, &mut |_, bytes| {
+        .get(Space::Audit, None, BlobNames::ALL, &mut |_, bytes| {
             written += str::from_utf8(bytes).unwrap();
             Ok(())
         })

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use rejoin::store::{Named, Space, Store};
+use rejoin::store::{BlobNames, Space, Store};
 use rejoin::{
     Archive, Conversation, ConversationId, ErrorKind, EventKind, Hold, List, Message, PurgeKeys, PurgeReason,
     Retention, Sweep, Swept,
@@ -107,7 +107,7 @@ fn a_purge_of_everything_that_fails_anywhere_is_made_up_for_by_the_next() {
             let mut remembered = 0;
             archive
                 .store()
-                .get(Space::State, None, Named::ALL, &mut |_, _| {
+                .get(Space::State, None, BlobNames::ALL, &mut |_, _| {
                     remembered += 1;
                     Ok(())
                 })

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rejoin::store::{Named, Space, SqliteStore};
+use rejoin::store::{BlobNames, Space, SqliteStore};
 use rejoin::{
     Archive, AuditAction, AuditEntry, AuditQuery, Conversation, ConversationId, ErrorKind, EventKind, Hold,
     List, PurgeFailure, PurgeReason, PurgeReport, Time,
@@ -176,7 +176,7 @@ fn purging_everything_leaves_the_audit_log_only() {
             left += 1;
             Ok(())
         };
-        archive.store().get(space, None, Named::ALL, &mut count).unwrap();
+        archive.store().get(space, None, BlobNames::ALL, &mut count).unwrap();
     }
     let everything = List { includes_expired: true, ..List::default() };
     assert_eq!((report.purged.len(), left, archive.reader().count(&everything).unwrap()), (2, 0, 0));

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use rejoin::formats::{Format, ReadLimits, Source};
 use rejoin::store::{
-    Change, Entry, Facets, ListQuery, MemoryStore, Note, Opening, Order, Read, Stale, Store, Tip, Turn,
+    Change, Entry, Facets, ListQuery, MemoryStore, Note, Opening, Order, PreviewUpdate, Read, Stale, Store,
+    Turn,
 };
 use rejoin::{
     Archive, Conversation, ConversationId, Digest, Extent, Hold, Import, ImportMode, Imported, ImportedAs,
@@ -148,7 +149,7 @@ impl World {
             opening: (!is_there).then_some(opening),
             stale: Stale::Branch,
             entries: &[entry],
-            tip: Tip::default(),
+            previews: PreviewUpdate::default(),
             branch: None,
             active,
             now,

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rejoin::vault::{Answer, Keyholder, NewSlot, Places, Secret};
+use rejoin::vault::{Keyholder, NewSlot, Secret, SecretStores, UnlockResponse};
 use rejoin::{Access, Archive, Existing, StoreUrl, Time};
 
 use crate::attacks::attempt::{Attempt, Target, assert_all_fail};
@@ -84,9 +84,9 @@ fn another_vault(scheme: &'static str) -> impl Fn(Target) -> bool {
 fn asking(access: Access) -> (Access, Arc<AtomicBool>) {
     let is_asked = Arc::new(AtomicBool::new(false));
     let seen = Arc::clone(&is_asked);
-    let keys = Keyholder::new(Places::default()).asking(move |_| {
+    let keys = Keyholder::new(SecretStores::default()).asking(move |_| {
         seen.store(true, Ordering::Relaxed);
-        Ok(Some(Answer::Passphrase(Secret::from("correct horse".to_owned()))))
+        Ok(Some(UnlockResponse::Passphrase(Secret::from("correct horse".to_owned()))))
     });
     (Access { keys: Some(keys), ..access }, is_asked)
 }

@@ -1,7 +1,7 @@
 //! Stores that amend, remove, put or maintain wrongly.
 
 use rejoin::store::{
-    Change, Children, Facets, Fault as Damage, ListQuery, Named, Note, Outcome, Progress, Put, Read, Row,
+    BlobNames, Change, Children, Facets, Fault as Damage, ListQuery, Note, Outcome, Progress, Put, Read, Row,
     Safety, Selection, Space, Store, Target, Version,
 };
 use rejoin::{ConversationId, Error, ErrorKind, MessageId, Result, Time};
@@ -54,7 +54,7 @@ fn parents(store: &Broken, id: ConversationId) -> Vec<MessageId> {
 
 fn names(store: &Broken, space: Space, owner: Option<ConversationId>) -> Vec<Vec<u8>> {
     let mut names = Vec::new();
-    let got = store.inner.get(space, owner, Named::ALL, &mut |name, _| {
+    let got = store.inner.get(space, owner, BlobNames::ALL, &mut |name, _| {
         names.push(name.to_vec());
         Ok(())
     });
@@ -104,7 +104,7 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     ),
     (
-        "a_change_is_told_with_its_time",
+        "a_change_is_reported_with_its_time",
         Hook::Amend(|store, id, expected, change, _| {
             let active = row(store, id).map_or_else(Time::default, |row| row.active);
             store.inner.amend(id, expected, change, active)

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use rejoin::store::{
-    Appended, Capabilities, Change, Changed, Found, Hit, ListQuery, MemoryStore, Named, Outcome, Page,
+    Appended, BlobNames, Capabilities, Change, Changed, Found, Hit, ListQuery, MemoryStore, Outcome, Page,
     Progress, Put, Read, Row, Safety, SearchQuery, Selection, Space, Stamp, Store, Target, Task, Turn,
     Version, Visit, VisitBlob,
 };
@@ -27,7 +27,7 @@ type Removal = fn(&Broken, &[Target<'_>], &str, Time) -> Result<Vec<Outcome>>;
 /// A rule, and a way to break it.
 type Fault = (&'static str, Hook);
 
-type Get = fn(&Broken, Space, Option<ConversationId>, Named<'_>, &mut VisitBlob<'_>) -> Result<()>;
+type Get = fn(&Broken, Space, Option<ConversationId>, BlobNames<'_>, &mut VisitBlob<'_>) -> Result<()>;
 
 /// What a broken store does in the place of one method.
 #[derive(Clone, Copy)]
@@ -91,7 +91,7 @@ impl Read for Broken {
         &self,
         space: Space,
         owner: Option<ConversationId>,
-        named: Named<'_>,
+        named: BlobNames<'_>,
         visit: &mut VisitBlob<'_>,
     ) -> Result<()> {
         let Hook::Get(hook) = self.hook else { return self.inner.get(space, owner, named, visit) };

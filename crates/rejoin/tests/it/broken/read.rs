@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use rejoin::store::{
-    Capabilities, ListQuery, Named, Note, Order, Read, Seen, Selection, Space, Visit, VisitBlob, What,
+    BlobNames, Capabilities, ListQuery, Note, Order, Read, Seen, Selection, Space, Visit, VisitBlob, What,
 };
 use rejoin::testing::Shown;
 use rejoin::{ConversationId, Error, ErrorKind, Result};
@@ -51,7 +51,7 @@ fn gather(
     store: &Broken,
     space: Space,
     owner: Option<ConversationId>,
-    named: Named<'_>,
+    named: BlobNames<'_>,
 ) -> Result<Vec<(Vec<u8>, Vec<u8>)>> {
     let mut found = Vec::new();
     store.inner.get(space, owner, named, &mut |name, bytes| {
@@ -218,7 +218,7 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     ),
     (
-        "changes_are_told_oldest_first",
+        "changes_are_reported_oldest_first",
         Hook::Changes(|store, after, wait| {
             let mut changes = store.inner.changes(after, wait)?;
             changes.reverse();
@@ -226,7 +226,7 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     ),
     (
-        "every_change_is_told",
+        "every_change_is_reported",
         Hook::Changes(|store, after, wait| {
             let mut changes = store.inner.changes(after, wait)?;
             changes.retain(|change| change.what != What::Changed);
@@ -234,7 +234,7 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     ),
     (
-        "every_change_is_told",
+        "every_change_is_reported",
         Hook::Changes(|store, after, wait| store.inner.changes(if after == 0 { 0 } else { after + 1 }, wait)),
     ),
     (
@@ -246,7 +246,7 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     ),
     (
-        "a_removal_is_told_with_its_reason",
+        "a_removal_is_reported_with_its_reason",
         Hook::Changes(|store, after, wait| {
             let mut changes = store.inner.changes(after, wait)?;
             for change in &mut changes {
@@ -283,7 +283,7 @@ pub(super) const FAULTS: &[Fault] = &[
     (
         "only_names_with_the_prefix_are_visited",
         Hook::Get(|store, space, owner, named, visit| {
-            let mut found = gather(store, space, owner, Named::ALL)?;
+            let mut found = gather(store, space, owner, BlobNames::ALL)?;
             found.retain(|(name, _)| name.as_slice() >= named.start());
             hand_over(&found, visit)
         }),
@@ -291,8 +291,8 @@ pub(super) const FAULTS: &[Fault] = &[
     (
         "a_blob_asked_for_by_its_name_comes_alone",
         Hook::Get(|store, space, owner, named, visit| match named {
-            Named::One(name) => store.inner.get(space, owner, Named::Beginning(name), visit),
-            Named::Beginning(_) => store.inner.get(space, owner, named, visit),
+            BlobNames::One(name) => store.inner.get(space, owner, BlobNames::Prefix(name), visit),
+            BlobNames::Prefix(_) => store.inner.get(space, owner, named, visit),
         }),
     ),
     (

@@ -1,6 +1,6 @@
 //! Stores that replace what messages say wrongly.
 
-use rejoin::store::{Change, Note, Order, Read, Rewritten, Selection, Store, Tip, Version, What};
+use rejoin::store::{Change, Note, Order, PreviewUpdate, Read, Rewritten, Selection, Store, Version, What};
 use rejoin::testing::Shown;
 use rejoin::{ConversationId, Digest, ErrorKind, Result, Time};
 
@@ -9,10 +9,10 @@ use super::{Broken, Fault, Hook};
 /// Amends, and does a rewrite in a way of its own.
 fn rewriting(
     (store, id, expected, change, at): (&Broken, ConversationId, Option<Version>, &Change<'_>, Time),
-    rewrite: impl FnOnce(&[Rewritten<'_>], Tip<'_>) -> Result<Version>,
+    rewrite: impl FnOnce(&[Rewritten<'_>], PreviewUpdate<'_>) -> Result<Version>,
 ) -> Result<Version> {
     match change {
-        Change::Rewrite { messages, tip } => rewrite(messages, *tip),
+        Change::Rewrite { messages, previews } => rewrite(messages, *previews),
         other => store.inner.amend(id, expected, other, at),
     }
 }
@@ -50,10 +50,10 @@ pub(super) const FAULTS: &[Fault] = &[
     (
         "messages_are_rewritten_all_or_none",
         Hook::Amend(|store, id, expected, change, at| {
-            rewriting((store, id, expected, change, at), |messages, tip| {
+            rewriting((store, id, expected, change, at), |messages, previews| {
                 let mut version = expected;
                 for message in messages {
-                    let one = Change::Rewrite { messages: std::slice::from_ref(message), tip };
+                    let one = Change::Rewrite { messages: std::slice::from_ref(message), previews };
                     version = Some(store.inner.amend(id, version, &one, at)?);
                 }
                 Ok(version.unwrap_or_default())
@@ -70,13 +70,13 @@ pub(super) const FAULTS: &[Fault] = &[
     (
         "a_message_twice_in_one_rewrite_is_a_conflict",
         Hook::Amend(|store, id, expected, change, at| {
-            rewriting((store, id, expected, change, at), |messages, tip| {
+            rewriting((store, id, expected, change, at), |messages, previews| {
                 let mut last: Vec<Rewritten<'_>> = Vec::new();
                 for message in messages {
                     last.retain(|earlier| earlier.id != message.id);
                     last.push(*message);
                 }
-                store.inner.amend(id, expected, &Change::Rewrite { messages: &last, tip }, at)
+                store.inner.amend(id, expected, &Change::Rewrite { messages: &last, previews }, at)
             })
         }),
     ),
@@ -84,7 +84,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "a_parent_that_is_rewritten_without_its_child_is_a_conflict",
         // What is not named is given some link.
         Hook::Amend(|store, id, expected, change, at| {
-            rewriting((store, id, expected, change, at), |messages, tip| {
+            rewriting((store, id, expected, change, at), |messages, previews| {
                 let all = everything(store, id)?;
                 let mut whole: Vec<Rewritten<'_>> = all
                     .iter()
@@ -98,7 +98,7 @@ pub(super) const FAULTS: &[Fault] = &[
                     whole.retain(|other| other.id != message.id);
                     whole.push(*message);
                 }
-                store.inner.amend(id, expected, &Change::Rewrite { messages: &whole, tip }, at)
+                store.inner.amend(id, expected, &Change::Rewrite { messages: &whole, previews }, at)
             })
         }),
     ),
@@ -106,9 +106,9 @@ pub(super) const FAULTS: &[Fault] = &[
         "both_previews_are_replaced_by_those_of_a_rewrite",
         // An empty one keeps what was there, as it does in an append.
         Hook::Amend(|store, id, expected, change, at| {
-            rewriting((store, id, expected, change, at), |messages, tip| {
-                let last = if tip.last.is_empty() { "found it" } else { tip.last };
-                let kept = Change::Rewrite { messages, tip: Tip { last, ..tip } };
+            rewriting((store, id, expected, change, at), |messages, previews| {
+                let last = if previews.last.is_empty() { "found it" } else { previews.last };
+                let kept = Change::Rewrite { messages, previews: PreviewUpdate { last, ..previews } };
                 store.inner.amend(id, expected, &kept, at)
             })
         }),
@@ -135,7 +135,7 @@ pub(super) const FAULTS: &[Fault] = &[
     (
         "what_was_written_against_a_link_that_is_gone_is_a_conflict",
         Hook::Amend(|store, id, expected, change, at| {
-            rewriting((store, id, expected, change, at), |messages, tip| {
+            rewriting((store, id, expected, change, at), |messages, previews| {
                 let links: Vec<Digest> =
                     stored(store, id, messages)?.into_iter().map(|shown| shown.link).collect();
                 let kept: Vec<Rewritten<'_>> = messages
@@ -143,7 +143,7 @@ pub(super) const FAULTS: &[Fault] = &[
                     .zip(links)
                     .map(|(message, link)| Rewritten { link, ..*message })
                     .collect();
-                store.inner.amend(id, expected, &Change::Rewrite { messages: &kept, tip }, at)
+                store.inner.amend(id, expected, &Change::Rewrite { messages: &kept, previews }, at)
             })
         }),
     ),
@@ -151,19 +151,19 @@ pub(super) const FAULTS: &[Fault] = &[
         "a_search_finds_what_messages_say_since_they_were_rewritten",
         // What was prepared for searching stays as it was.
         Hook::Amend(|store, id, expected, change, at| {
-            rewriting((store, id, expected, change, at), |messages, tip| {
+            rewriting((store, id, expected, change, at), |messages, previews| {
                 let bodies = stored(store, id, messages)?;
                 let kept: Vec<Rewritten<'_>> = messages
                     .iter()
                     .zip(&bodies)
                     .map(|(message, shown)| Rewritten { body: &shown.body, ..*message })
                     .collect();
-                store.inner.amend(id, expected, &Change::Rewrite { messages: &kept, tip }, at)
+                store.inner.amend(id, expected, &Change::Rewrite { messages: &kept, previews }, at)
             })
         }),
     ),
     (
-        "a_rewrite_is_told_as_one",
+        "a_rewrite_is_reported_as_one",
         Hook::Changes(|store, after, wait| {
             let mut changes = store.inner.changes(after, wait)?;
             for change in changes.iter_mut().filter(|change| change.what == What::Rewritten) {

@@ -3,7 +3,8 @@
 use std::fs;
 
 use rejoin::store::{
-    Anchor, Change, Entry, ListQuery, Named, Note, Put, Read, Safety, Space, Stale, Store, Task, Tip, Turn,
+    Anchor, BlobNames, Change, Entry, ListQuery, Note, PreviewUpdate, Put, Read, Safety, Space, Stale, Store,
+    Task, Turn,
 };
 use rejoin::{ConversationId, Digest, Message, Time};
 
@@ -18,7 +19,7 @@ fn read(place: &Place, owner: ConversationId) -> Vec<String> {
     let mut found = Vec::new();
     place
         .store()
-        .get(Space::State, Some(owner), Named::ALL, &mut |_, bytes| {
+        .get(Space::State, Some(owner), BlobNames::ALL, &mut |_, bytes| {
             found.push(String::from_utf8_lossy(bytes).into_owned());
             Ok(())
         })
@@ -89,7 +90,7 @@ fn nobodys<'a>(name: &'a str, bytes: Option<&'a [u8]>) -> Put<'a> {
 fn told(store: &dyn Store) -> String {
     let mut told = String::new();
     store
-        .get(Space::State, None, Named::ALL, &mut |name, bytes| {
+        .get(Space::State, None, BlobNames::ALL, &mut |name, bytes| {
             let [name, bytes] = [name, bytes].map(String::from_utf8_lossy);
             told += &format!("{name}={bytes} ");
             Ok(())
@@ -179,7 +180,7 @@ fn keys(store: &dyn Store, owners: &[ConversationId]) -> Vec<String> {
     for owner in owners {
         let mut told = String::new();
         store
-            .get(KEYS, Some(*owner), Named::ALL, &mut |name, bytes| {
+            .get(KEYS, Some(*owner), BlobNames::ALL, &mut |name, bytes| {
                 let [name, bytes] = [name, bytes].map(String::from_utf8_lossy);
                 told += &format!("{name}={bytes} ");
                 Ok(())
@@ -253,7 +254,7 @@ fn append_with(store: &dyn Store, id: ConversationId, blob: Put<'_>) {
             opening: None,
             stale: Stale::Branch,
             entries: &[Entry { id: message, parent, link, note: Note::default(), body }],
-            tip: Tip { first: "", last: "x" },
+            previews: PreviewUpdate { first: "", last: "x" },
             branch: None,
             active: Time::now(),
             now: Time::now(),

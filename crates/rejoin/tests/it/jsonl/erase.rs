@@ -4,7 +4,7 @@ use std::fs;
 use std::time::Duration;
 
 use rejoin::store::{
-    Change, Children, Put, Read, Rewritten, Safety, Selection, Space, Store, Target, Task, Tip,
+    Change, Children, PreviewUpdate, Put, Read, Rewritten, Safety, Selection, Space, Store, Target, Task,
 };
 use rejoin::{ConversationId, Digest, Message, MessageId};
 
@@ -283,7 +283,7 @@ fn a_rewritten_message_is_in_no_file_any_more() {
 
     let change = Change::Rewrite {
         messages: &[rewritten(path[0].id, &bodies[0]), rewritten(path[1].id, &bodies[1])],
-        tip: Tip { first: "harmless", ..Tip::default() },
+        previews: PreviewUpdate { first: "harmless", ..PreviewUpdate::default() },
     };
     earlier.amend(id, Some(3), &change, rejoin::Time::now()).unwrap();
 
@@ -306,7 +306,7 @@ fn whoever_writes_next_finishes_a_rewrite_that_was_cut_off() {
     let (rows, lines) = (fs::read(&index).unwrap(), fs::read(&file).unwrap());
     let first = place.archive().path(id, None).unwrap()[0].id;
     let body = Message::user("harmless").to_body();
-    let change = Change::Rewrite { messages: &[rewritten(first, &body)], tip: Tip::default() };
+    let change = Change::Rewrite { messages: &[rewritten(first, &body)], previews: PreviewUpdate::default() };
     place.store().amend(id, None, &change, rejoin::Time::now()).unwrap();
     // As if the process had been killed once the new file had taken the name.
     let temporary = place.root.join(".store/temporary");

@@ -225,7 +225,7 @@ fn rules_and_backends_do_not_know_each_other() {
     assert_eq!(names("store/sqlite/", &rules), NONE);
     assert_eq!(names("store/jsonl/", &rules), NONE);
     assert_eq!(names("store/memory.rs", &rules), NONE);
-    assert_eq!(names("testing/model/", &[&rules[..], &["store::tip", "page_of("]].concat()), NONE);
+    assert_eq!(names("testing/model/", &[&rules[..], &["store::body", "page_of("]].concat()), NONE);
 }
 
 #[test]

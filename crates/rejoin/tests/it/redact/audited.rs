@@ -4,7 +4,7 @@ use std::fs;
 use std::sync::Arc;
 
 use rejoin::formats::{Format, ReadLimits, Source};
-use rejoin::store::{MemoryStore, Named, Space};
+use rejoin::store::{BlobNames, MemoryStore, Space};
 use rejoin::testing::Place;
 use rejoin::{
     Archive, AuditAction, AuditEntry, AuditQuery, Conversation, Import, ImportMode, Json, Message,
@@ -54,7 +54,7 @@ fn talk(place: &dyn Place) {
     assert_eq!((receipt.redacted[0].count, after_a_turn), (2, expected.to_vec()));
     assert_eq!((report.failures, noted(&open(place))), (vec![], expected.to_vec()));
     let mut bytes = Vec::new();
-    let read = place.open().get(Space::Audit, None, Named::ALL, &mut |_, own| {
+    let read = place.open().get(Space::Audit, None, BlobNames::ALL, &mut |_, own| {
         bytes.extend_from_slice(own);
         Ok(())
     });

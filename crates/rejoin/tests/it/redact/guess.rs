@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use aws_lc_rs::hmac;
-use rejoin::store::{Named, Space};
+use rejoin::store::{BlobNames, Space};
 use rejoin::{Archive, Conversation, Message, Personal, Redaction};
 
 use crate::held::Held;
@@ -44,7 +44,7 @@ fn keys_in(archive: &Held) -> Vec<[u8; 32]> {
             keys.extend(<[u8; 32]>::try_from(bytes));
             Ok(())
         };
-        archive.store().get(space, None, Named::ALL, take).unwrap();
+        archive.store().get(space, None, BlobNames::ALL, take).unwrap();
     }
     keys
 }

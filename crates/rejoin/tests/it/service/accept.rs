@@ -8,7 +8,7 @@ use rejoin::service::{
     AttachmentRef, ConversationRecordInput, ConversationStorageService, ListOptions, MessageFrame,
     RecoverySnapshot,
 };
-use rejoin::store::{Change, ListQuery, MemoryStore, Order, Rewritten, Selection, Store, Tip};
+use rejoin::store::{Change, ListQuery, MemoryStore, Order, PreviewUpdate, Rewritten, Selection, Store};
 use rejoin::testing::{Around, Place, Write};
 use rejoin::{
     Archive, AttachmentKind, AuditAction, AuditQuery, Error, ErrorKind, PurgeReason, Retention, Strain, Time,
@@ -229,8 +229,8 @@ fn tamper(inner: &dyn Store) {
     let other = if &body[middle..=middle] == "A" { "B" } else { "A" };
     body.replace_range(middle..=middle, other);
     let messages = [Rewritten { id, link, body: &body }];
-    let tip = Tip { first: &row.first, last: &row.last };
-    inner.amend(row.id, None, &Change::Rewrite { messages: &messages, tip }, BEGAN).unwrap();
+    let previews = PreviewUpdate { first: &row.first, last: &row.last };
+    inner.amend(row.id, None, &Change::Rewrite { messages: &messages, previews }, BEGAN).unwrap();
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rejoin::service::{
     AttachmentRef, ConversationRecordInput, ConversationRecordMutation, ConversationStorageService,
 };
-use rejoin::store::{Children, Named, Read, Space, Store, VisitBlob};
+use rejoin::store::{BlobNames, Children, Read, Space, Store, VisitBlob};
 use rejoin::testing::{Around, Place};
 use rejoin::{AttachmentKind, Time};
 
@@ -110,11 +110,11 @@ impl Around for Torn {
         &self,
         space: Space,
         owner: Option<rejoin::ConversationId>,
-        named: Named<'_>,
+        named: BlobNames<'_>,
         visit: &mut VisitBlob<'_>,
     ) -> rejoin::Result<()> {
         match named {
-            Named::One(b"service.repacked") => {
+            BlobNames::One(b"service.repacked") => {
                 Err(rejoin::Error::new(rejoin::ErrorKind::Corrupt, "it does not open"))
             }
             _ => self.0.get(space, owner, named, visit),

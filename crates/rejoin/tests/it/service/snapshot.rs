@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rejoin::service::{ConversationRecordInput, RecoverySnapshot};
-use rejoin::store::{MemoryStore, Named, Put, Safety, Space, Store};
+use rejoin::store::{BlobNames, MemoryStore, Put, Safety, Space, Store};
 use rejoin::testing::Place;
 use rejoin::{ErrorKind, Fields, Json};
 
@@ -80,7 +80,7 @@ fn a_snapshot_goes_with_its_record() {
 fn alter(store: &dyn Store, change: impl FnOnce(Vec<u8>) -> Vec<u8>) {
     let owner = Some(id_of(1).parse().unwrap());
     let mut bytes = Vec::new();
-    let get = store.get(Space::State, owner, Named::One(NAME), &mut |_, found| {
+    let get = store.get(Space::State, owner, BlobNames::One(NAME), &mut |_, found| {
         bytes = found.to_vec();
         Ok(())
     });
@@ -149,7 +149,7 @@ fn a_snapshot_that_was_damaged_in_its_vault_is_made_again_and_can_be_replaced() 
         .items
         .remove(0);
     let mut found = Vec::new();
-    let get = inner.open().get(Space::State, Some(row.id), Named::ALL, &mut |name, bytes| {
+    let get = inner.open().get(Space::State, Some(row.id), BlobNames::ALL, &mut |name, bytes| {
         found.push((name.to_vec(), bytes.to_vec()));
         Ok(())
     });

@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rejoin::store::{Children, Task};
-use rejoin::vault::{Answer, Cost, Keyholder, Keys, NewSlot, Places, Secret, SecretFiles, SlotKind, status};
+use rejoin::vault::{
+    Cost, Keyholder, Keys, NewSlot, Secret, SecretFiles, SecretStores, SlotKind, UnlockResponse, status,
+};
 use rejoin::{Archive, Conversation, ConversationId, ErrorKind, List, Message, MessageId, Search, Time};
 
 use crate::failing::{Failing, at_every_call};
@@ -34,7 +36,7 @@ impl Machine {
 
     fn keys(&self) -> Keys {
         let files = Arc::new(SecretFiles::new(self.directory.path()));
-        let holder = Keyholder::new(Places { files: Some(files), ..Places::default() });
+        let holder = Keyholder::new(SecretStores { files: Some(files), ..SecretStores::default() });
         Keys::of(self.store.inside(), holder)
     }
 
@@ -114,8 +116,8 @@ fn a_vault_needs_a_slot_and_has_room_for_64() {
 fn who_holds_keys_shows_none_of_them() {
     let (_, machine) = Machine::founded();
     let secret = Secret::from("planted".to_owned());
-    let holder =
-        Keyholder::new(Places::default()).asking(move |_| Ok(Some(Answer::Passphrase(secret.clone()))));
+    let holder = Keyholder::new(SecretStores::default())
+        .asking(move |_| Ok(Some(UnlockResponse::Passphrase(secret.clone()))));
 
     let shown = [format!("{:?}", machine.keys()), format!("{holder:?}")].concat();
 

@@ -129,7 +129,7 @@ fn damage_anywhere_in_a_long_conversation_is_told_and_the_rest_is_shown() {
         copied += 1;
         Ok(())
     };
-    long.inner.get(QUARANTINE, None, rejoin::store::Named::ALL, &mut count).unwrap();
+    long.inner.get(QUARANTINE, None, rejoin::store::BlobNames::ALL, &mut count).unwrap();
     assert_eq!(copied, places.len());
 }
 

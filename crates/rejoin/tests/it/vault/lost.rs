@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use rejoin::store::backend::Backend;
-use rejoin::store::{Change, Keeper, Named, Order, Put, Read, Safety, Store, Task};
+use rejoin::store::{BlobNames, Change, Keeper, Order, Put, Read, Safety, Store, Task};
 use rejoin::testing::{Interpose, Interposed, Write};
 use rejoin::{Archive, Conversation, EventKind, List, Message, MessageId, Search, StoredMessage, Time};
 
@@ -374,7 +374,7 @@ fn a_plain_store_never_lets_go_of_what_is_damaged() {
     assert_eq!((gone.len(), row.messages, row.header.as_str()), (0, 1, "{"));
     let mut copies = 0;
     store
-        .get(QUARANTINE, None, Named::ALL, &mut |_, _| {
+        .get(QUARANTINE, None, BlobNames::ALL, &mut |_, _| {
             copies += 1;
             Ok(())
         })

@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 use rejoin::Result;
 use rejoin::store::backend::Backend;
-use rejoin::store::{Key, KeyId, Named, Store, Unlock, VaultStore, Workspace};
+use rejoin::store::{BlobNames, Key, KeyId, Store, Unlock, VaultStore, Workspace};
 use rejoin::testing::Place;
 
 use crate::vault_spaces::KEYS;
@@ -55,7 +55,7 @@ pub(crate) trait InnerPlace {
 pub(crate) fn sealed(inner: Arc<dyn Inner>) -> VaultStore {
     let (store, backend): (Arc<dyn Store>, Arc<dyn Backend>) = (Arc::clone(&inner) as _, inner);
     let mut is_founded = false;
-    let keys = store.get(KEYS, None, Named::ALL, &mut |_, _| {
+    let keys = store.get(KEYS, None, BlobNames::ALL, &mut |_, _| {
         is_founded = true;
         Ok(())
     });

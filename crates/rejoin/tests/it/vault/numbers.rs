@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rejoin::store::{
-    Anchor, Change, Children, Entry, Facets, JsonlStore, ListQuery, Note, Order, Put, Read, Safety,
-    Selection, Space, SqliteStore, Stale, Store, Target, Task, Tip, Turn, VaultStore,
+    Anchor, Change, Children, Entry, Facets, JsonlStore, ListQuery, Note, Order, PreviewUpdate, Put, Read,
+    Safety, Selection, Space, SqliteStore, Stale, Store, Target, Task, Turn, VaultStore,
 };
 use rejoin::{Archive, Branch, Digest, Message, Result};
 use serde_json::Value;
@@ -91,7 +91,7 @@ fn fill(vault: &dyn Store) {
         opening: None,
         stale: Stale::Branch,
         entries: &[entry],
-        tip: Tip::default(),
+        previews: PreviewUpdate::default(),
         branch: Some("r".parse().unwrap()),
         active: NOW,
         now: NOW,

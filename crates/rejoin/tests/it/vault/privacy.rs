@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rejoin::formats::{Format, ReadLimits, Source};
-use rejoin::store::{MemoryStore, Named, Read, Space, Store, VaultStore};
+use rejoin::store::{BlobNames, MemoryStore, Read, Space, Store, VaultStore};
 use rejoin::{
     Archive, Conversation, ErrorKind, Extent, Import, ImportMode, List, Message, Origin, Project, Redaction,
     Search, Time,
@@ -86,7 +86,7 @@ fn hashed_tokens_of_a_vault_are_keyed_by_its_own_keys_and_no_key_is_stored() {
     assert_eq!(first, second);
     assert_ne!(first, plain);
     let mut stored = Vec::new();
-    let get = one.get(Space::State, None, Named::ALL, &mut |name, _| {
+    let get = one.get(Space::State, None, BlobNames::ALL, &mut |name, _| {
         stored.push(name.to_vec());
         Ok(())
     });

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use rejoin::store::{Change, MemoryStore, Named, Note, Put, Read, Rewritten, Safety, Space, Store, Tip};
+use rejoin::store::{
+    BlobNames, Change, MemoryStore, Note, PreviewUpdate, Put, Read, Rewritten, Safety, Space, Store,
+};
 use rejoin::{
     Archive, AuditAction, AuditQuery, ConversationId, ErrorKind, Event, EventKind, Message, Nature,
     SystemNature, Time,
@@ -60,8 +62,10 @@ impl Stage {
         let row =
             self.inner.list(&rejoin::store::ListQuery { limit: 1, ..Default::default() }).unwrap().items;
         let messages = [Rewritten { id: record.id, link: record.link, body: &body }];
-        let change =
-            Change::Rewrite { messages: &messages, tip: Tip { first: &row[0].first, last: &row[0].last } };
+        let change = Change::Rewrite {
+            messages: &messages,
+            previews: PreviewUpdate { first: &row[0].first, last: &row[0].last },
+        };
         self.inner.amend(self.name, None, &change, NOW).unwrap();
     }
 
@@ -89,7 +93,7 @@ impl Stage {
 
     fn owned_blob(&self, space: Space) -> (Vec<u8>, Vec<u8>) {
         let mut found = None;
-        let get = self.inner.get(space, Some(self.name), Named::ALL, &mut |name, bytes| {
+        let get = self.inner.get(space, Some(self.name), BlobNames::ALL, &mut |name, bytes| {
             found = Some((name.to_vec(), bytes.to_vec()));
             Ok(())
         });
@@ -99,7 +103,7 @@ impl Stage {
 
     fn blob(&self, space: Space) -> (Vec<u8>, Vec<u8>) {
         let mut found = None;
-        let get = self.inner.get(space, None, Named::ALL, &mut |name, bytes| {
+        let get = self.inner.get(space, None, BlobNames::ALL, &mut |name, bytes| {
             found = Some((name.to_vec(), bytes.to_vec()));
             Ok(())
         });
@@ -180,8 +184,11 @@ fn a_message_that_was_put_right_stays() {
     stage.archive().path(conversation(1), None).unwrap_err();
     let messages_before = [Rewritten { id: before[2].id, link: before[2].link, body: &before[2].body }];
     let row = stage.inner.list(&rejoin::store::ListQuery { limit: 1, ..Default::default() }).unwrap().items;
-    let tip = Tip { first: &row[0].first, last: &row[0].last };
-    stage.inner.amend(stage.name, None, &Change::Rewrite { messages: &messages_before, tip }, NOW).unwrap();
+    let previews = PreviewUpdate { first: &row[0].first, last: &row[0].last };
+    stage
+        .inner
+        .amend(stage.name, None, &Change::Rewrite { messages: &messages_before, previews }, NOW)
+        .unwrap();
 
     stage.archive_ahead(8).vault().purge_quarantined(7).unwrap();
 
@@ -233,7 +240,7 @@ fn a_torn_open_turn_is_passed_over_and_the_next_save_writes_it_whole() {
     assert!(recorder.save_open(&Message::assistant("In Al"), &[]));
     let owner = Some(stage.name);
     let mut torn = None;
-    let get = stage.inner.get(Space::OpenTurn, owner, Named::ALL, &mut |name, bytes| {
+    let get = stage.inner.get(Space::OpenTurn, owner, BlobNames::ALL, &mut |name, bytes| {
         torn = Some((name.to_vec(), bytes[..bytes.len() / 2].to_vec()));
         Ok(())
     });

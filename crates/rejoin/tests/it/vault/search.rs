@@ -7,8 +7,8 @@ use std::time::Duration;
 use proptest::prelude::*;
 use proptest::test_runner::Config;
 use rejoin::store::{
-    Children, Entry, Facets, JsonlStore, ListQuery, MemoryStore, Named, Note, Opening, Put, Read, Safety,
-    SearchOrder, SearchQuery, SqliteStore, Stale, Store, Target, Task, Tip, Turn,
+    BlobNames, Children, Entry, Facets, JsonlStore, ListQuery, MemoryStore, Note, Opening, PreviewUpdate,
+    Put, Read, Safety, SearchOrder, SearchQuery, SqliteStore, Stale, Store, Target, Task, Turn,
 };
 use rejoin::text::WordQuery;
 use rejoin::{ConversationId, Digest, ErrorKind, Message, MessageId, Time};
@@ -50,7 +50,7 @@ fn say(store: &dyn Store, to: u8, project: &str, said: &[(u32, i64, String)]) {
         opening,
         stale: Stale::Branch,
         entries: &entries,
-        tip: Tip::default(),
+        previews: PreviewUpdate::default(),
         branch: None,
         active: Time::default(),
         now: Time::default(),
@@ -110,7 +110,7 @@ fn pages(store: &dyn Read, mut query: SearchQuery<'_>) -> String {
 fn segments(inner: &dyn Store) -> Vec<(ConversationId, Vec<u8>, Vec<u8>)> {
     let mut all = Vec::new();
     for row in inner.list(&ListQuery { limit: usize::MAX, ..ListQuery::default() }).unwrap().items {
-        let got = inner.get(SEGMENTS, Some(row.id), Named::ALL, &mut |name, bytes| {
+        let got = inner.get(SEGMENTS, Some(row.id), BlobNames::ALL, &mut |name, bytes| {
             all.push((row.id, name.to_vec(), bytes.to_vec()));
             Ok(())
         });

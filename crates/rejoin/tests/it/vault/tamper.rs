@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rejoin::store::{
-    Change, Children, Facets, ListQuery, Named, Note, Order, Put, Read, Rewritten, Row, Safety, Selection,
-    Space, SqliteStore, Store, Target, Task, Tip, VaultStore,
+    BlobNames, Change, Children, Facets, ListQuery, Note, Order, PreviewUpdate, Put, Read, Rewritten, Row,
+    Safety, Selection, Space, SqliteStore, Store, Target, Task, VaultStore,
 };
 use rejoin::{Archive, Branch, ConversationId, Digest, ErrorKind, Message, MessageId};
 
@@ -166,7 +166,7 @@ fn an_older_form_of_a_message_shows_beside_its_children() {
         link = Some(own);
         Rewritten { id: name.parse().unwrap(), link: own, body: &body }
     });
-    let rewrite = Change::Rewrite { messages: &rewritten, tip: Tip::default() };
+    let rewrite = Change::Rewrite { messages: &rewritten, previews: PreviewUpdate::default() };
     damaged.vault.amend(conversation(1), None, &rewrite, NOW).unwrap();
     let mut records = kept(damaged.inner.as_ref(), damaged.name);
     assert!(!damaged.notices(records.clone()));
@@ -221,7 +221,7 @@ fn a_damaged_header_branch_or_blob_is_a_fault() {
     let blob = |owner: fn(&Row) -> Option<ConversationId>| {
         move |inner: &dyn Store, row: &Row| {
             let mut found = Vec::new();
-            let get = inner.get(Space::Source, owner(row), Named::ALL, &mut |name, bytes| {
+            let get = inner.get(Space::Source, owner(row), BlobNames::ALL, &mut |name, bytes| {
                 found.push((name.to_vec(), bytes.to_vec()));
                 Ok(())
             });
@@ -300,7 +300,7 @@ fn a_message_that_does_not_open_is_named_and_copied_and_the_rest_stays_readable(
         )
     );
     let mut copies = Vec::new();
-    let copied = damaged.vault.get(QUARANTINE, None, Named::ALL, &mut |_, bytes| {
+    let copied = damaged.vault.get(QUARANTINE, None, BlobNames::ALL, &mut |_, bytes| {
         copies.push(serde_json::from_slice::<serde_json::Value>(bytes).unwrap());
         Ok(())
     });
@@ -330,7 +330,7 @@ fn swapped_keys_of_conversations_show() {
     let names = inner_names(inner.as_ref());
     let mut keys: Vec<Vec<u8>> = Vec::new();
     for name in &names {
-        let get = inner.get(KEYS, Some(*name), Named::One(b"data"), &mut |_, bytes| {
+        let get = inner.get(KEYS, Some(*name), BlobNames::One(b"data"), &mut |_, bytes| {
             keys.push(bytes.to_vec());
             Ok(())
         });
@@ -456,7 +456,8 @@ fn every_flipped_letter_of_a_preview_is_a_fault_and_nothing_else_is_listed() {
     let last = flips(&row.last).into_iter().map(|last| (row.first.clone(), last));
     let mut passed = Vec::new();
     for (first, last) in first.chain(last) {
-        let change = Change::Rewrite { messages: &[], tip: Tip { first: &first, last: &last } };
+        let change =
+            Change::Rewrite { messages: &[], previews: PreviewUpdate { first: &first, last: &last } };
         inner.amend(row.id, None, &change, NOW).unwrap();
         let fresh = sealed(inner.clone());
         let listed = fresh.list(&ListQuery { limit: 1, ..ListQuery::default() }).unwrap().items.remove(0);

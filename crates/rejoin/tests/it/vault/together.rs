@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rejoin::Archive;
 use rejoin::store::{
-    Key, KeyId, MemoryStore, Named, Put, Read, Safety, SqliteStore, Store, Target, Unlock, VaultStore,
+    BlobNames, Key, KeyId, MemoryStore, Put, Read, Safety, SqliteStore, Store, Target, Unlock, VaultStore,
     Workspace,
 };
 
@@ -67,7 +67,7 @@ fn workspace(epoch: u8) -> Workspace {
 impl Unlock for Turning {
     fn unlock(&self, inner: &dyn Store) -> rejoin::Result<Workspace> {
         let mut epoch = 1;
-        inner.get(KEYS, None, Named::One(b"vault"), &mut |_, bytes| {
+        inner.get(KEYS, None, BlobNames::One(b"vault"), &mut |_, bytes| {
             epoch = bytes[0];
             Ok(())
         })?;
@@ -88,7 +88,7 @@ fn turning(inner: &Arc<MemoryStore>) -> VaultStore {
 fn wrapped_with(inner: &MemoryStore, number: usize) -> KeyId {
     let names = crate::vault::write::inner_names(inner);
     let mut id = [0; 16];
-    let get = inner.get(KEYS, Some(names[number]), Named::One(b"data"), &mut |_, bytes| {
+    let get = inner.get(KEYS, Some(names[number]), BlobNames::One(b"data"), &mut |_, bytes| {
         id.copy_from_slice(&bytes[16 + 4..16 + 20]);
         Ok(())
     });

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rejoin::store::{MemoryStore, Named, Put, Read, Safety, Space, Store};
+use rejoin::store::{BlobNames, MemoryStore, Put, Read, Safety, Space, Store};
 use rejoin::{Archive, AuditAction, AuditEntry, AuditQuery, ErrorKind, PurgeReason, Retention, Sweep, Swept};
 
 use crate::vault::sealed;
@@ -15,7 +15,7 @@ fn archive(inner: &Arc<MemoryStore>) -> Archive {
 /// Changes the last byte of everything in a space that belongs to no conversation.
 fn damage(inner: &MemoryStore, space: Space) {
     let mut found = Vec::new();
-    let get = inner.get(space, None, Named::ALL, &mut |name, bytes| {
+    let get = inner.get(space, None, BlobNames::ALL, &mut |name, bytes| {
         found.push((name.to_vec(), bytes.to_vec()));
         Ok(())
     });

@@ -1,7 +1,8 @@
 //! Turns to append to a vault, in few words.
 
 use rejoin::store::{
-    Anchor, Entry, Facets, ListQuery, Note, Opening, Order, Read, Selection, Stale, Store, Tip, Turn,
+    Anchor, Entry, Facets, ListQuery, Note, Opening, Order, PreviewUpdate, Read, Selection, Stale, Store,
+    Turn,
 };
 use rejoin::testing::Shown;
 use rejoin::{ConversationId, Digest, Message, MessageId, Result, Time};
@@ -62,7 +63,7 @@ pub(super) fn append(
         opening,
         stale: Stale::Branch,
         entries: &entries,
-        tip: Tip { first: "beginning", last: "end" },
+        previews: PreviewUpdate { first: "beginning", last: "end" },
         branch: None,
         active: NOW,
         now: NOW,

@@ -77,7 +77,7 @@ proptest! {
     }
 
     #[test]
-    fn every_change_is_told(path in path()) {
+    fn every_change_is_reported(path in path()) {
         for recipient in APIS.map(recipient) {
             let said = Said::all(&path);
             let view = view(&said, &[], &recipient);

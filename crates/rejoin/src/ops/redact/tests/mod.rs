@@ -68,7 +68,7 @@ fn a_marker_tells_the_rule_and_a_hash_that_needs_the_key() {
     assert!(second.starts_with("[redacted:github-token:") && second.len() == 32, "{second}");
     let mut kept = Vec::new();
     store
-        .get(Space::State, None, crate::store::Named::ALL, &mut |name, bytes| {
+        .get(Space::State, None, crate::store::BlobNames::ALL, &mut |name, bytes| {
             kept.push((name.to_vec(), bytes.to_vec()));
             Ok(())
         })

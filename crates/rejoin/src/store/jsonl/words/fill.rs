@@ -6,18 +6,18 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::model::ConversationId;
 use crate::store::Progress;
 use crate::store::backend::text;
+use crate::store::body::{is_json, searchable};
 use crate::store::jsonl::fault::During;
 use crate::store::jsonl::files::{Grown, Opened, Purpose, Seen};
 use crate::store::jsonl::index::Entry;
-use crate::store::jsonl::kept::Held;
-use crate::store::jsonl::scan::Known;
+use crate::store::jsonl::kept::LocatedMessage;
+use crate::store::jsonl::scan::ScannedFile;
 use crate::store::jsonl::words::contents::{Contents, NOTHING};
 use crate::store::jsonl::words::document::Document;
 use crate::store::jsonl::words::parts::Drafting;
 use crate::store::jsonl::words::publish::{Read, Revision};
 use crate::store::jsonl::words::{Chain, Run};
 use crate::store::jsonl::{Jsonl, lock};
-use crate::store::tip::{is_json, searchable};
 
 /// How much of the files one segment takes at first, so that little is in memory.
 const SLICE: u64 = 4 << 20;
@@ -196,7 +196,7 @@ impl Jsonl {
         &self,
         slice: &mut Slice,
         opened: &Opened,
-        known: &Known,
+        known: &ScannedFile,
         covered: Option<(Run, usize)>,
     ) -> Result<Option<(Run, usize)>> {
         let messages = known.kept.tree.messages();
@@ -239,7 +239,7 @@ impl Jsonl {
     }
 
     /// What messages say, of those that can be searched; none when one of them is damaged.
-    fn said(&self, opened: &Opened, held: &[Held]) -> Result<Option<Vec<(Document, String)>>> {
+    fn said(&self, opened: &Opened, held: &[LocatedMessage]) -> Result<Option<Vec<(Document, String)>>> {
         let mut all = Vec::new();
         let mut place = 0;
         let visited = self.visit_held(opened, held.iter(), &mut |row| {
@@ -279,13 +279,13 @@ fn is_covered_still(opened: &Opened, grown: &Grown, chain: Option<&Chain>) -> Re
 }
 
 /// True when so many messages stand before a place in the file, and the others after it.
-pub(super) fn divides(messages: &[Held], count: usize, place: u64) -> bool {
+pub(super) fn divides(messages: &[LocatedMessage], count: usize, place: u64) -> bool {
     messages.get(..count).is_some_and(|before| before.last().is_none_or(|held| held.content.offset < place))
         && messages.get(count).is_none_or(|held| held.content.offset >= place)
 }
 
 /// True when nothing is wrong with a file, and nobody is writing to it.
-fn is_whole(opened: &Opened, known: &Known) -> bool {
+fn is_whole(opened: &Opened, known: &ScannedFile) -> bool {
     known.torn == 0
         && known.is_terminated
         && known.end == opened.seen.length
@@ -293,7 +293,7 @@ fn is_whole(opened: &Opened, known: &Known) -> bool {
 }
 
 /// True when the last message can be searched. Those of a vault cannot, and there is nothing to index then.
-fn ends_in_words(store: &Jsonl, opened: &Opened, known: &Known) -> Result<bool> {
+fn ends_in_words(store: &Jsonl, opened: &Opened, known: &ScannedFile) -> Result<bool> {
     let messages = known.kept.tree.messages();
     let last = &messages[messages.len().saturating_sub(1)..];
     Ok(store.said(opened, last)?.is_some_and(|said| !said.is_empty()))

@@ -10,8 +10,9 @@ use std::path::PathBuf;
 
 use crate::error::{ErrorKind, Result};
 use crate::model::{ConversationId, MessageId, Time};
-use crate::store::backend::{Presence, Rows, Words};
-use crate::store::index::{Damage, Hits};
+use crate::store::backend::{Presence, Rows, SearchIndex};
+use crate::store::body::searchable;
+use crate::store::hits::{Damage, Hits};
 use crate::store::jsonl::Jsonl;
 use crate::store::jsonl::fault::During;
 use crate::store::jsonl::files::{Opened, Seen};
@@ -20,15 +21,14 @@ use crate::store::jsonl::line::body;
 use crate::store::jsonl::lines::read_at;
 use crate::store::jsonl::list::is_forbidden;
 use crate::store::jsonl::read::told;
-use crate::store::jsonl::rows::Moment;
-use crate::store::jsonl::scan::Known;
+use crate::store::jsonl::rows::JsonlRows;
+use crate::store::jsonl::scan::ScannedFile;
 use crate::store::jsonl::words::document::Document;
 use crate::store::jsonl::words::fill::{covers, divides};
 use crate::store::jsonl::words::{Chain, Segments};
-use crate::store::tip::searchable;
 use crate::store::{Hit, ListQuery, Page, SearchQuery};
 
-impl Words for Jsonl {
+impl SearchIndex for Jsonl {
     fn search(&self, query: &SearchQuery<'_>) -> Result<Page<Hit>> {
         let mut doubts = Doubts::default();
         loop {
@@ -160,16 +160,16 @@ impl<'s> Search<'s> {
             self.take(id, seen);
             return Ok(());
         }
-        let moment = Moment::to_read(self.store);
-        match moment.state(id)? {
+        let snapshot = JsonlRows::to_read(self.store);
+        match snapshot.state(id)? {
             Presence::Absent => Ok(()),
             Presence::Lost(error) => self.damage.take_told(Err(error)),
             Presence::Stored(_) => {
-                let row = moment.conversation(id)?;
+                let row = snapshot.conversation(id)?;
                 let is_meant = row.is_some_and(|row| {
                     self.query.project.is_none_or(|project| row.facets.project == project)
                 });
-                match moment.into_decided(id)?.filter(|_| is_meant) {
+                match snapshot.into_decided(id)?.filter(|_| is_meant) {
                     Some(look) => self.look_through(&look.0, &look.1),
                     None => Ok(()),
                 }
@@ -192,7 +192,7 @@ impl<'s> Search<'s> {
     }
 
     /// Reads what segments do not cover of a conversation; all of it where they do not fit.
-    fn look_through(&mut self, opened: &Opened, known: &Known) -> Result<()> {
+    fn look_through(&mut self, opened: &Opened, known: &ScannedFile) -> Result<()> {
         let (id, messages, mut damage) = (known.kept.id, known.kept.tree.messages(), opened.damage(known));
         let covered = match self.chains.get(&id).filter(|_| damage.is_empty()) {
             Some(chain) if divides(messages, chain.messages, chain.last.end) => {

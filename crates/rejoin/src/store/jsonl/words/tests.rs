@@ -10,8 +10,8 @@ use proptest::prelude::*;
 
 use crate::model::{ConversationId, Digest, MessageId, Role, WordQuery};
 use crate::store::{
-    Change, Children, Cursor, JsonlStore, Order, Read, Rewritten, SearchOrder, SearchQuery, Selection, Store,
-    Target, Task, Tip,
+    Change, Children, Cursor, JsonlStore, Order, PreviewUpdate, Read, Rewritten, SearchOrder, SearchQuery,
+    Selection, Store, Target, Task,
 };
 use crate::{Archive, Conversation, Message, Time};
 
@@ -202,7 +202,8 @@ impl World {
                     .into_iter()
                     .map(|id| Rewritten { id, link: Digest::chain(None, body.as_bytes()), body: &body })
                     .collect();
-                let change = Change::Rewrite { messages: &messages, tip: Tip { first: "", last: "" } };
+                let change =
+                    Change::Rewrite { messages: &messages, previews: PreviewUpdate { first: "", last: "" } };
                 self.store().amend(id, None, &change, Time::now()).ok()?;
             }
             Operation::Remove { which, message } => {

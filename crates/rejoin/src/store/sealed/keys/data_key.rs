@@ -48,19 +48,19 @@ impl DataKey {
     }
 
     /// Seals the parts of `inside` for a use, under a tag, for a place.
-    pub(crate) fn seal(&self, usage: Use, tag: &str, place: &[&[u8]], inside: &[&[u8]]) -> Vec<u8> {
-        self.sealer(usage).seal(tag, place, inside)
+    pub(crate) fn seal(&self, usage: Use, context: &str, place: &[&[u8]], inside: &[&[u8]]) -> Vec<u8> {
+        self.sealer(usage).seal(context, place, inside)
     }
 
     /// Opens an envelope where it lies.
     pub(crate) fn open_in_place<'e>(
         &self,
         usage: Use,
-        tag: &str,
+        context: &str,
         place: &[&[u8]],
         envelope: &'e mut [u8],
     ) -> Result<&'e [u8], Broken> {
-        self.sealer(usage).open_in_place(tag, place, envelope)
+        self.sealer(usage).open_in_place(context, place, envelope)
     }
 
     /// What seals for a use.

@@ -86,17 +86,17 @@ impl Sealer {
     }
 
     /// Encrypts the parts of `inside`, one after the other, for a context and a place.
-    pub(crate) fn seal(&self, tag: &str, place: &[&[u8]], inside: &[&[u8]]) -> Vec<u8> {
+    pub(crate) fn seal(&self, context: &str, place: &[&[u8]], inside: &[&[u8]]) -> Vec<u8> {
         let mut nonce = [0; NONCE_LENGTH];
         fill(&mut nonce);
-        self.seal_with(nonce, tag, place, inside)
+        self.seal_with(nonce, context, place, inside)
     }
 
     /// Seals with a given nonce, which must be used once only: for test vectors.
     pub(crate) fn seal_with(
         &self,
         nonce: [u8; NONCE_LENGTH],
-        tag: &str,
+        context: &str,
         place: &[&[u8]],
         inside: &[&[u8]],
     ) -> Vec<u8> {
@@ -106,7 +106,7 @@ impl Sealer {
         envelope.extend_from_slice(&[VERSION, SUITE]);
         envelope.extend_from_slice(self.id.as_bytes());
         envelope.extend_from_slice(&FORM.to_be_bytes());
-        let additional = additional(tag, &envelope, place);
+        let additional = additional(context, &envelope, place);
         envelope.extend_from_slice(&nonce);
         inside.iter().for_each(|part| envelope.extend_from_slice(part));
         let sealed = self
@@ -124,7 +124,7 @@ impl Sealer {
     /// Decrypts an envelope in place, and returns what was inside.
     pub(crate) fn open_in_place<'e>(
         &self,
-        tag: &str,
+        context: &str,
         place: &[&[u8]],
         envelope: &'e mut [u8],
     ) -> Result<&'e [u8], Broken> {
@@ -132,7 +132,7 @@ impl Sealer {
         if id != self.id {
             return Err(Broken::Key(id));
         }
-        let additional = additional(tag, &envelope[..HEADER_LENGTH], place);
+        let additional = additional(context, &envelope[..HEADER_LENGTH], place);
         let (head, sealed) = envelope.split_at_mut(HEADER_LENGTH + NONCE_LENGTH);
         let nonce = head[HEADER_LENGTH..].try_into().expect("the head was split off with the nonce");
         let opened =
@@ -141,9 +141,9 @@ impl Sealer {
     }
 
     /// Opens a copy of an envelope.
-    pub(crate) fn open(&self, tag: &str, place: &[&[u8]], envelope: &[u8]) -> Result<Vec<u8>, Broken> {
+    pub(crate) fn open(&self, context: &str, place: &[&[u8]], envelope: &[u8]) -> Result<Vec<u8>, Broken> {
         let mut copy = envelope.to_vec();
-        let inside = self.open_in_place(tag, place, &mut copy)?.len();
+        let inside = self.open_in_place(context, place, &mut copy)?.len();
         copy.drain(..HEADER_LENGTH + NONCE_LENGTH);
         copy.truncate(inside);
         Ok(copy)
@@ -169,9 +169,9 @@ pub(crate) fn key_of(envelope: &[u8]) -> Result<KeyId, Broken> {
 }
 
 // For each context every part but the last has a fixed length, so the concatenation is unambiguous.
-fn additional(tag: &str, head: &[u8], place: &[&[u8]]) -> Vec<u8> {
+fn additional(context: &str, head: &[u8], place: &[&[u8]]) -> Vec<u8> {
     let mut additional = Vec::with_capacity(128);
-    additional.extend_from_slice(tag.as_bytes());
+    additional.extend_from_slice(context.as_bytes());
     additional.extend_from_slice(head);
     place.iter().for_each(|part| additional.extend_from_slice(part));
     additional

@@ -6,8 +6,8 @@
 pub(crate) mod data_key;
 pub(crate) mod encoding;
 pub(crate) mod envelope;
-pub(crate) mod held;
 pub(crate) mod key;
+pub(crate) mod key_cache;
 pub(crate) mod names;
 pub(crate) mod unlock;
 pub(crate) mod workspace;

@@ -4,16 +4,16 @@ use std::sync::Arc;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::ConversationId;
-use crate::store::backend::{Ask, Batch};
+use crate::store::backend::{Batch, CommitHint};
 use crate::store::sealed::failed::{MOST_COPIED, to_error};
 use crate::store::sealed::keys::data_key::{DataKey, Use};
 use crate::store::sealed::keys::encoding::to_text;
 use crate::store::sealed::keys::envelope::Broken;
-use crate::store::sealed::keys::held::{DataKeys, Ring, Trouble};
+use crate::store::sealed::keys::key_cache::{DataKeys, OpenError, OwnerKeys};
 use crate::store::sealed::keys::names::{BLOB_NAME, Names, owner_bytes, space_byte};
 use crate::store::sealed::quarantine::Record;
 use crate::store::sealed::{KEYS, QUARANTINE, Sealed};
-use crate::store::{Named, Put, Safety, Space, VisitBlob};
+use crate::store::{BlobNames, Put, Safety, Space, VisitBlob};
 
 pub(crate) const BLOB: &str = "rejoin/vault/blob/1\n";
 
@@ -58,14 +58,14 @@ pub(crate) fn to_hex(name: &[u8]) -> String {
 
 /// Opens a blob as the inner store shows it: its name and its bytes.
 fn open<'e>(
-    ring: &mut Ring<'_>,
+    owner_keys: &mut OwnerKeys<'_>,
     space: Space,
     owner: Option<ConversationId>,
     name: &[u8],
     envelope: &'e mut [u8],
-) -> Result<(&'e [u8], &'e [u8]), Trouble> {
+) -> Result<(&'e [u8], &'e [u8]), OpenError> {
     let place: [&[u8]; 3] = [&[space_byte(space)], &owner_bytes(owner), name];
-    let inside = ring.open(Use::Blobs, BLOB, &place, envelope)?;
+    let inside = owner_keys.open(Use::Blobs, BLOB, &place, envelope)?;
     let (length, rest) = inside.split_first_chunk().ok_or(Broken::Inside)?;
     let length = usize::try_from(u32::from_be_bytes(*length)).map_err(|_| Broken::Inside)?;
     Ok(rest.split_at_checked(length).ok_or(Broken::Inside)?)
@@ -73,7 +73,7 @@ fn open<'e>(
 
 /// Shows blobs of the backend: of a space, an owner's by the inner name, in order of name.
 pub(crate) type Source<'s> =
-    dyn Fn(Space, Option<ConversationId>, Named<'_>, &mut VisitBlob<'_>) -> Result<()> + 's;
+    dyn Fn(Space, Option<ConversationId>, BlobNames<'_>, &mut VisitBlob<'_>) -> Result<()> + 's;
 
 impl Sealed {
     /// One blob as it is now.
@@ -88,7 +88,7 @@ impl Sealed {
             &|space, inner, named, visit| self.inner.get(space, inner, named, visit),
             space,
             owner,
-            Named::One(name),
+            BlobNames::One(name),
             &mut |_, bytes| {
                 found = Some(bytes.to_vec());
                 Ok(())
@@ -102,7 +102,7 @@ impl Sealed {
         &self,
         space: Space,
         owner: Option<ConversationId>,
-        named: Named<'_>,
+        named: BlobNames<'_>,
         visit: &mut VisitBlob<'_>,
     ) -> Result<()> {
         let source: &Source<'_> = &|space, inner, named, visit| self.inner.get(space, inner, named, visit);
@@ -111,8 +111,8 @@ impl Sealed {
 
     /// Stores blobs of the vault itself.
     pub(crate) fn put(&self, blobs: &[Put<'_>], safety: Safety) -> Result<()> {
-        let ask = Ask { attempt: "store blobs", ..Ask::default() };
-        self.commit_sealed(&ask, safety, &mut |_| Ok(Batch { blobs: blobs.into(), ..Batch::NOTHING }))
+        let hint = CommitHint { attempt: "store blobs", ..CommitHint::default() };
+        self.commit_sealed(&hint, safety, &mut |_| Ok(Batch { blobs: blobs.into(), ..Batch::NOTHING }))
     }
 
     /// Visits blobs of a source, opened and in order of their outer names.
@@ -121,26 +121,26 @@ impl Sealed {
         source: &Source<'_>,
         space: Space,
         owner: Option<ConversationId>,
-        named: Named<'_>,
+        named: BlobNames<'_>,
         visit: &mut VisitBlob<'_>,
     ) -> Result<()> {
-        let workspace = self.held.workspace();
+        let workspace = self.key_cache.workspace();
         let names = workspace.names();
         let inner = owner.map(|owner| names.conversation(owner));
         if let (Some(inner), Some(owner)) = (inner, owner) {
             self.learn_name(inner, owner);
         }
         match named {
-            Named::One(name) => {
+            BlobNames::One(name) => {
                 let hashed = names.blob(space, inner, name);
-                self.visit_opened(source, space, inner, Named::One(&hashed), visit)
+                self.visit_opened(source, space, inner, BlobNames::One(&hashed), visit)
             }
-            Named::Beginning(prefix) => {
+            BlobNames::Prefix(prefix) => {
                 let start = names.beginning(space, inner, prefix);
                 let start = start.as_ref().map_or(&[][..], <[u8; 16]>::as_slice);
                 let (mut found, mut held) = (Vec::new(), 0);
                 let got =
-                    self.visit_opened(source, space, inner, Named::Beginning(start), &mut |name, bytes| {
+                    self.visit_opened(source, space, inner, BlobNames::Prefix(start), &mut |name, bytes| {
                         if name.starts_with(prefix) {
                             held += bytes.len();
                             found.push((name.to_vec(), (held <= AT_ONCE).then(|| bytes.to_vec())));
@@ -155,7 +155,7 @@ impl Sealed {
                 found.sort();
                 found.iter().try_for_each(|(name, bytes)| match bytes {
                     Some(bytes) => visit(name, bytes),
-                    None => self.visit_blobs(source, space, owner, Named::One(name), visit),
+                    None => self.visit_blobs(source, space, owner, BlobNames::One(name), visit),
                 })?;
                 got
             }
@@ -168,10 +168,10 @@ impl Sealed {
         source: &Source<'_>,
         space: Space,
         inner: Option<ConversationId>,
-        named: Named<'_>,
+        named: BlobNames<'_>,
         visit: &mut VisitBlob<'_>,
     ) -> Result<()> {
-        let mut ring = self.held.ring(inner);
+        let mut owner_keys = self.key_cache.owner_keys(inner);
         let (mut failed, mut told) = (Vec::new(), Vec::new());
         // A copy of what does not open is made of everything but the copies, and what tells of them.
         let is_of_interest = !matches!(space, QUARANTINE | Space::Notice);
@@ -181,14 +181,14 @@ impl Sealed {
                 return Ok(());
             }
             let mut envelope = bytes.to_vec();
-            let why = match open(&mut ring, space, inner, name, &mut envelope) {
+            let why = match open(&mut owner_keys, space, inner, name, &mut envelope) {
                 Ok((name, bytes)) => return visit(name, bytes),
-                Err(Trouble::Failed(error)) => return Err(error),
-                Err(Trouble::Broken(why)) => why,
+                Err(OpenError::Failed(error)) => return Err(error),
+                Err(OpenError::Broken(why)) => why,
             };
             let hashed = to_hex(name);
             let what = format!("the blob `{hashed}` of space {}", space.number());
-            told.push(Trouble::Broken(why).of(&what).to_string());
+            told.push(OpenError::Broken(why).of(&what).to_string());
             if is_of_interest && failed.len() < MOST_COPIED {
                 failed.push((hashed, to_text(bytes), why));
             }
@@ -206,13 +206,13 @@ impl Sealed {
         owner: Option<ConversationId>,
         inner: Option<ConversationId>,
     ) -> Result<Arc<DataKeys>> {
-        let keys = self.held.keys(inner);
-        keys.map_err(|trouble| match (trouble, owner, inner) {
-            (Trouble::Broken(Broken::NoKey), Some(owner), Some(inner)) if !self.is_there(inner) => {
+        let keys = self.key_cache.keys(inner);
+        keys.map_err(|failure| match (failure, owner, inner) {
+            (OpenError::Broken(Broken::NoKey), Some(owner), Some(inner)) if !self.is_there(inner) => {
                 Error::not_found(format!("there is no conversation `{owner}`"))
             }
-            (trouble, Some(owner), _) => trouble.of(&format!("the key of conversation `{owner}`")),
-            (trouble, None, _) => trouble.of("the key of what belongs to no conversation"),
+            (failure, Some(owner), _) => failure.of(&format!("the key of conversation `{owner}`")),
+            (failure, None, _) => failure.of("the key of what belongs to no conversation"),
         })
     }
 }

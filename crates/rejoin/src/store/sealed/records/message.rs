@@ -12,7 +12,7 @@ use crate::model::{ConversationId, Digest, MessageId};
 use crate::store::backend::MessageRow;
 use crate::store::sealed::keys::data_key::{DataKey, Use};
 use crate::store::sealed::keys::envelope::Broken;
-use crate::store::sealed::keys::held::{Ring, Trouble};
+use crate::store::sealed::keys::key_cache::{OpenError, OwnerKeys};
 use crate::store::sealed::keys::names::{Names, message_bytes};
 use crate::store::{Anchor, Note};
 
@@ -62,15 +62,15 @@ impl<'a> Plain<'a> {
 
     /// Opens a message as the backend shows it, into a buffer.
     pub(crate) fn open(
-        ring: &mut Ring<'_>,
+        owner_keys: &mut OwnerKeys<'_>,
         names: &Names,
         inner: ConversationId,
         sealed: &MessageRow<'_>,
         buffer: &'a mut Vec<u8>,
-    ) -> Result<Self, Trouble> {
+    ) -> Result<Self, OpenError> {
         let (own, parent) = (message_bytes(Some(sealed.id)), message_bytes(sealed.parent));
         let place: [&[u8]; 3] = [inner.as_bytes(), &own, &parent];
-        let inside = ring.open_stored(Use::Bodies, MESSAGE, &place, sealed.body, buffer)?;
+        let inside = owner_keys.open_stored(Use::Bodies, MESSAGE, &place, sealed.body, buffer)?;
         let plain = Self::read(inside).ok_or(Broken::Inside)?;
         if names.link(plain.digest) != sealed.link || plain.parent.is_some() != sealed.parent.is_some() {
             return Err(Broken::Inside.into());
@@ -174,17 +174,17 @@ impl SealedNote {
 
     /// Opens the note of a message as the backend shows it.
     pub(crate) fn open(
-        ring: &mut Ring<'_>,
+        owner_keys: &mut OwnerKeys<'_>,
         inner: ConversationId,
         sealed: &MessageRow<'_>,
-    ) -> Result<Self, Trouble> {
+    ) -> Result<Self, OpenError> {
         if sealed.is_pinned {
             return Err(Broken::Inside.into());
         }
         let Some(label) = sealed.label else { return Ok(Self::default()) };
         let place: [&[u8]; 2] = [inner.as_bytes(), &message_bytes(Some(sealed.id))];
         let mut buffer = Vec::new();
-        let inside = ring.open_stored(Use::About, NOTE, &place, label, &mut buffer)?;
+        let inside = owner_keys.open_stored(Use::About, NOTE, &place, label, &mut buffer)?;
         Ok(serde_json::from_slice(inside).map_err(|_| Broken::Inside)?)
     }
 }

@@ -6,4 +6,4 @@ pub(crate) mod message;
 pub(crate) mod named;
 pub(crate) mod numbers;
 pub(crate) mod row;
-pub(crate) mod tips;
+pub(crate) mod trailer_cache;

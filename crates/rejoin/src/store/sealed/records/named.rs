@@ -9,7 +9,7 @@ use crate::model::{ConversationId, Time};
 use crate::store::sealed::keys::data_key::{DataKey, Use};
 use crate::store::sealed::keys::encoding::to_text;
 use crate::store::sealed::keys::envelope::Broken;
-use crate::store::sealed::keys::held::{Trouble, blob};
+use crate::store::sealed::keys::key_cache::{OpenError, blob};
 use crate::store::sealed::quarantine::Record;
 use crate::store::sealed::records::blob::to_hex;
 use crate::store::sealed::{KEYS, Sealed};
@@ -39,11 +39,11 @@ impl Sealed {
         &self,
         inner: ConversationId,
         mut envelope: Vec<u8>,
-    ) -> Result<SealedName, Trouble> {
-        let mut ring = self.held.ring(Some(inner));
-        let inside = ring.open(Use::About, NAME, &[inner.as_bytes()], &mut envelope)?;
+    ) -> Result<SealedName, OpenError> {
+        let mut owner_keys = self.key_cache.owner_keys(Some(inner));
+        let inside = owner_keys.open(Use::About, NAME, &[inner.as_bytes()], &mut envelope)?;
         let name: SealedName = serde_json::from_slice(inside).map_err(|_| Broken::Inside)?;
-        if self.held.workspace().names().conversation(name.id) != inner {
+        if self.key_cache.workspace().names().conversation(name.id) != inner {
             return Err(Broken::Inside.into());
         }
         Ok(name)
@@ -55,8 +55,8 @@ impl Sealed {
         let sealed = to_text(&envelope);
         match self.open_name(inner, envelope) {
             Ok(_) => Ok(None),
-            Err(Trouble::Failed(error)) => Err(error),
-            Err(Trouble::Broken(why)) => {
+            Err(OpenError::Failed(error)) => Err(error),
+            Err(OpenError::Broken(why)) => {
                 let (what, space, name) = ("blob", Some(KEYS), to_hex(NAME_NAME));
                 self.quarantine(Record { what, space, inner: Some(inner), name, sealed, why });
                 Ok(Some(format!("its name does not open: {why}")))

@@ -1,8 +1,8 @@
 //! The numbers of a conversation that stay in plaintext, beside those of its messages.
 //!
-//! The tip has them too, encrypted, and every commit that changes one of them replaces it. What a commit adds is added to what the
-//! tip said before, not to what stands in plaintext: a number that somebody changed does not become right by the next write.
-//! Counters that follow from messages are not in the tip: a check counts again.
+//! The trailer has them too, encrypted, and every commit that changes one of them replaces it. What a commit adds is added to what the
+//! trailer said before, not to what stands in plaintext: a number that somebody changed does not become right by the next write.
+//! Counters that follow from messages are not in the trailer: a check counts again.
 
 use std::collections::HashMap;
 

@@ -14,12 +14,12 @@ use crate::store::sealed::Sealed;
 use crate::store::sealed::keys::data_key::{DataKey, Use};
 use crate::store::sealed::keys::encoding::{from_text, to_text};
 use crate::store::sealed::keys::envelope::Broken;
-use crate::store::sealed::keys::held::{Ring, Trouble};
+use crate::store::sealed::keys::key_cache::{OpenError, OwnerKeys};
 use crate::store::sealed::keys::names::{Names, message_bytes};
 use crate::store::sealed::quarantine::Record;
 use crate::store::sealed::records::message::Plain;
 use crate::store::sealed::records::numbers::Numbers;
-use crate::store::sealed::records::tips::Tip;
+use crate::store::sealed::records::trailer_cache::Trailer;
 use crate::store::{Facets, Selection};
 
 pub(crate) const HEADER: &str = "rejoin/vault/header/1\n";
@@ -28,7 +28,7 @@ pub(crate) const LAST: &str = "rejoin/vault/last/1\n";
 pub(crate) const BRANCH: &str = "rejoin/vault/branch/1\n";
 
 /// A row as the inner store shows it, and opened.
-pub(crate) struct Known {
+pub(crate) struct DecryptedRow {
     pub(crate) raw: ConversationRow,
     pub(crate) row: ConversationRow,
     /// What of it does not open.
@@ -39,17 +39,17 @@ pub(crate) struct Known {
     pub(crate) numbers: Option<Numbers>,
 }
 
-impl Known {
+impl DecryptedRow {
     /// Why a conversation cannot be read whose header does not open.
     pub(crate) fn told(&self) -> String {
         format!("conversation `{}` cannot be read: {}", self.row.id, self.faults.join(", "))
     }
 
     /// What is encrypted of it beside its header and messages. Where the numbers do not open, those in plaintext are taken.
-    pub(crate) fn into_tip(self, state: &State) -> Tip {
+    pub(crate) fn into_trailer(self, state: &State) -> Trailer {
         let numbers = self.numbers.unwrap_or_else(|| Numbers::of(state, &self.raw.branches));
         let last = String::from_utf8_lossy(&self.row.last).into_owned();
-        Tip { active: self.row.active, head: self.row.head, last, numbers }
+        Trailer { active: self.row.active, head: self.row.head, last, numbers }
     }
 }
 
@@ -90,7 +90,7 @@ impl SealedHeader {
 
 /// The last preview as it is sealed, with what a list would else have to look up.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct SealedLast {
+pub(crate) struct SealedTrailer {
     pub(crate) active: i64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) head: Option<MessageId>,
@@ -100,21 +100,21 @@ pub(crate) struct SealedLast {
     pub(crate) preview: String,
 }
 
-impl SealedLast {
-    pub(crate) fn of(tip: &Tip) -> Self {
+impl SealedTrailer {
+    pub(crate) fn of(trailer: &Trailer) -> Self {
         Self {
-            active: tip.active.as_micros(),
-            head: tip.head.map(|head| head.id),
-            digest: tip.head.map(|head| head.digest),
-            numbers: tip.numbers.clone(),
-            preview: tip.last.clone(),
+            active: trailer.active.as_micros(),
+            head: trailer.head.map(|head| head.id),
+            digest: trailer.head.map(|head| head.digest),
+            numbers: trailer.numbers.clone(),
+            preview: trailer.last.clone(),
         }
     }
 
-    pub(crate) fn into_tip(self) -> Tip {
+    pub(crate) fn into_trailer(self) -> Trailer {
         let Self { active, head, digest, numbers, preview } = self;
         let head = head.zip(digest).map(|(id, digest)| Head { id, digest });
-        Tip { active: Time::from_micros(active), head, last: preview, numbers }
+        Trailer { active: Time::from_micros(active), head, last: preview, numbers }
     }
 
     pub(crate) fn seal(&self, key: &DataKey, inner: ConversationId) -> Vec<u8> {
@@ -123,8 +123,12 @@ impl SealedLast {
     }
 
     /// Opens the last preview of a conversation, which is named by its inner name.
-    pub(crate) fn open(ring: &mut Ring<'_>, inner: ConversationId, sealed: &[u8]) -> Result<Self, Trouble> {
-        let text = ring.open_text(Use::About, LAST, &[inner.as_bytes()], sealed)?;
+    pub(crate) fn open(
+        owner_keys: &mut OwnerKeys<'_>,
+        inner: ConversationId,
+        sealed: &[u8],
+    ) -> Result<Self, OpenError> {
+        let text = owner_keys.open_text(Use::About, LAST, &[inner.as_bytes()], sealed)?;
         Ok(serde_json::from_str(&text).map_err(|_| Broken::Inside)?)
     }
 }
@@ -144,24 +148,29 @@ pub(crate) fn seal_branch(branch: &Branch, key: &DataKey, inner: ConversationId,
 }
 
 /// What a header says: the id, when it was started, the facets, and the header's bytes.
-type Named = (ConversationId, Time, Facets, Vec<u8>);
+type HeaderParts = (ConversationId, Time, Facets, Vec<u8>);
 
 /// A row being opened.
-struct Opening<'v> {
+struct RowOpener<'v> {
     vault: &'v Sealed,
     names: &'v Names,
     inner: ConversationId,
-    ring: Ring<'v>,
+    owner_keys: OwnerKeys<'v>,
     faults: Vec<String>,
 }
 
 impl Sealed {
     /// Opens a row, but for what is the same as before.
-    pub(crate) fn open_row(&self, raw: ConversationRow, before: Option<&Known>) -> Result<Known> {
-        let workspace = self.held.workspace();
+    pub(crate) fn open_row(
+        &self,
+        raw: ConversationRow,
+        before: Option<&DecryptedRow>,
+    ) -> Result<DecryptedRow> {
+        let workspace = self.key_cache.workspace();
         let inner = raw.id;
-        let ring = self.held.ring(Some(inner));
-        let mut opening = Opening { vault: self, names: workspace.names(), inner, ring, faults: Vec::new() };
+        let owner_keys = self.key_cache.owner_keys(Some(inner));
+        let mut opening =
+            RowOpener { vault: self, names: workspace.names(), inner, owner_keys, faults: Vec::new() };
         // A row with faults is opened from the beginning, so that all of them are found again.
         let before = before.filter(|known| known.faults.is_empty());
         let header = match before.filter(|known| known.raw.header == raw.header) {
@@ -200,15 +209,15 @@ impl Sealed {
             last: preview,
         };
         let numbers = last.map(|last| last.numbers);
-        Ok(Known { raw, row, faults: opening.faults, is_named, numbers })
+        Ok(DecryptedRow { raw, row, faults: opening.faults, is_named, numbers })
     }
 }
 
-impl<'v> Opening<'v> {
+impl<'v> RowOpener<'v> {
     /// What is stored, as text, where somebody asks for it.
     fn shown<'s>(&self, stored: &'s [u8]) -> impl FnOnce() -> String + use<'v, 's> {
         let vault = self.vault;
-        move || vault.held.encoding().to_text(stored)
+        move || vault.key_cache.encoding().to_text(stored)
     }
 
     /// Opens a piece. One that is broken is a fault, and nothing; it is shown as text.
@@ -217,12 +226,12 @@ impl<'v> Opening<'v> {
         what: &'static str,
         name: &str,
         sealed: impl FnOnce() -> String,
-        open: impl FnOnce(&mut Ring<'_>) -> Result<T, Trouble>,
+        open: impl FnOnce(&mut OwnerKeys<'_>) -> Result<T, OpenError>,
     ) -> Result<Option<T>> {
-        match open(&mut self.ring) {
+        match open(&mut self.owner_keys) {
             Ok(piece) => Ok(Some(piece)),
-            Err(Trouble::Failed(error)) => Err(error),
-            Err(Trouble::Broken(why)) => {
+            Err(OpenError::Failed(error)) => Err(error),
+            Err(OpenError::Broken(why)) => {
                 self.faults.push(format!("its {what} does not open: {why}"));
                 let (inner, name, sealed) = (Some(self.inner), name.to_owned(), sealed());
                 self.vault.quarantine(Record { what, space: None, inner, name, sealed, why });
@@ -231,11 +240,11 @@ impl<'v> Opening<'v> {
         }
     }
 
-    fn header(&mut self, raw: &ConversationRow) -> Result<Option<Named>> {
+    fn header(&mut self, raw: &ConversationRow) -> Result<Option<HeaderParts>> {
         let (inner, names) = (self.inner, self.names);
         let sealed = self.shown(&raw.header);
-        self.piece("header", "", sealed, |ring| {
-            let text = ring.open_text(Use::About, HEADER, &[inner.as_bytes()], &raw.header)?;
+        self.piece("header", "", sealed, |owner_keys| {
+            let text = owner_keys.open_text(Use::About, HEADER, &[inner.as_bytes()], &raw.header)?;
             let sealed: SealedHeader = serde_json::from_str(&text).map_err(|_| Broken::Inside)?;
             if names.conversation(sealed.id) != inner || raw.facets != Facets::default() {
                 return Err(Broken::Inside.into());
@@ -253,37 +262,37 @@ impl<'v> Opening<'v> {
         }
         let inner = self.inner;
         let sealed = self.shown(&raw.first);
-        let opened = self.piece("first preview", "", sealed, |ring| {
-            ring.open_text(Use::About, FIRST, &[inner.as_bytes()], &raw.first)
+        let opened = self.piece("first preview", "", sealed, |owner_keys| {
+            owner_keys.open_text(Use::About, FIRST, &[inner.as_bytes()], &raw.first)
         })?;
         Ok(opened.unwrap_or_default().into_bytes())
     }
 
-    fn last(&mut self, raw: &ConversationRow) -> Result<Option<SealedLast>> {
+    fn last(&mut self, raw: &ConversationRow) -> Result<Option<SealedTrailer>> {
         if raw.last.is_empty() {
             self.faults.push("its last preview is missing".to_owned());
             return Ok(None);
         }
         let inner = self.inner;
         let sealed = self.shown(&raw.last);
-        self.piece("last preview", "", sealed, |ring| SealedLast::open(ring, inner, &raw.last))
+        self.piece("last preview", "", sealed, |owner_keys| SealedTrailer::open(owner_keys, inner, &raw.last))
     }
 
     /// The head and the branches. Who their messages are is looked up where nothing says it.
     fn heads(
         &mut self,
         raw: &ConversationRow,
-        last: Option<&SealedLast>,
+        last: Option<&SealedTrailer>,
     ) -> Result<(Option<Head>, Vec<Branch>)> {
         let (names, inner) = (self.names, self.inner);
         let mut known: HashMap<MessageId, MessageId> = HashMap::new();
         let mut sealed = Vec::new();
         for branch in &raw.branches {
             let shown = || branch.title.clone();
-            let opened: Option<Branch> = self.piece("branch", branch.id.as_str(), shown, |ring| {
+            let opened: Option<Branch> = self.piece("branch", branch.id.as_str(), shown, |owner_keys| {
                 let place: [&[u8]; 2] = [inner.as_bytes(), &message_bytes(Some(branch.id))];
                 let mut envelope = from_text(&branch.title)?;
-                let text = ring.open(Use::About, BRANCH, &place, &mut envelope)?;
+                let text = owner_keys.open(Use::About, BRANCH, &place, &mut envelope)?;
                 let opened: Branch = serde_json::from_slice(text).map_err(|_| Broken::Inside)?;
                 if names.branch(inner, opened.id) != branch.id {
                     return Err(Broken::Inside.into());
@@ -322,14 +331,14 @@ impl<'v> Opening<'v> {
 
     /// Who a message of the inner store is; none when it does not open.
     fn look_up(&mut self, message: MessageId) -> Result<Option<Head>> {
-        let (names, inner, ring) = (self.names, self.inner, &mut self.ring);
+        let (names, inner, owner_keys) = (self.names, self.inner, &mut self.owner_keys);
         let (mut buffer, mut found) = (Vec::new(), None);
         self.vault.visit_sealed(inner, Selection::Ids(&[message]), &mut |row| {
-            match Plain::open(ring, names, inner, row, &mut buffer) {
+            match Plain::open(owner_keys, names, inner, row, &mut buffer) {
                 Ok(plain) => found = Some(Head { id: plain.id, digest: plain.digest }),
                 // Whoever reads it is told.
-                Err(Trouble::Broken(_)) => {}
-                Err(Trouble::Failed(error)) => return Err(error),
+                Err(OpenError::Broken(_)) => {}
+                Err(OpenError::Failed(error)) => return Err(error),
             }
             Ok(())
         })?;

@@ -6,12 +6,12 @@
 use crate::error::Result;
 use crate::model::{ConversationId, WordQuery};
 use crate::store::backend::ConversationRow;
-use crate::store::index::{Held, Ids, Words};
+use crate::store::index::{Ids, IndexedMessage, Words};
 use crate::store::sealed::keys::data_key::{DataKey, Use};
-use crate::store::sealed::keys::held::{Ring, Trouble};
-use crate::store::sealed::search::index::Doubt;
+use crate::store::sealed::keys::key_cache::{OpenError, OwnerKeys};
+use crate::store::sealed::search::fill::Doubt;
 use crate::store::sealed::{SEGMENTS, Sealed};
-use crate::store::{Named, Put, Safety, Store as _};
+use crate::store::{BlobNames, Put, Safety, Store as _};
 
 const SEGMENT: &str = "rejoin/vault/segment/1\n";
 
@@ -77,7 +77,7 @@ impl Chain {
 pub(crate) struct Looked {
     pub(crate) chain: Chain,
     /// Messages that have the words, oldest first, if they are still what they were.
-    pub(crate) candidates: Vec<Held>,
+    pub(crate) candidates: Vec<IndexedMessage>,
 }
 
 /// A segment to store, and those before it that it takes in.
@@ -90,10 +90,10 @@ pub(crate) struct Fresh<'a> {
 
 impl Sealed {
     /// The segments of a conversation, without their words.
-    pub(crate) fn chain_of(&self, inner: ConversationId, ring: &mut Ring<'_>) -> Result<Chain> {
+    pub(crate) fn chain_of(&self, inner: ConversationId, owner_keys: &mut OwnerKeys<'_>) -> Result<Chain> {
         let (mut chain, mut buffer) = (Chain::default(), Vec::new());
-        self.inner.get(SEGMENTS, Some(inner), Named::Beginning(IDS), &mut |name, bytes| {
-            chain.follow(open(ring, inner, name, bytes, &mut buffer)?);
+        self.inner.get(SEGMENTS, Some(inner), BlobNames::Prefix(IDS), &mut |name, bytes| {
+            chain.follow(open(owner_keys, inner, name, bytes, &mut buffer)?);
             Ok(())
         })?;
         Ok(chain)
@@ -103,22 +103,22 @@ impl Sealed {
     pub(crate) fn look_up_words(
         &self,
         inner: ConversationId,
-        ring: &mut Ring<'_>,
+        owner_keys: &mut OwnerKeys<'_>,
         query: &WordQuery,
     ) -> Result<Looked> {
         let mut looked = Looked::default();
         let (mut buffer, mut with_words) = (Vec::new(), 0);
         // In order of name, so that all ids come before the words.
-        self.inner.get(SEGMENTS, Some(inner), Named::ALL, &mut |name, bytes| {
+        self.inner.get(SEGMENTS, Some(inner), BlobNames::ALL, &mut |name, bytes| {
             if name.starts_with(IDS) {
-                looked.chain.follow(open(ring, inner, name, bytes, &mut buffer)?);
+                looked.chain.follow(open(owner_keys, inner, name, bytes, &mut buffer)?);
                 return Ok(());
             }
             let Some(ids) = looked.chain.segments.get(with_words) else { return Ok(()) };
             if name != words_name(ids.span.first) {
                 return Ok(());
             }
-            let opened = open(ring, inner, name, bytes, &mut buffer)?;
+            let opened = open(owner_keys, inner, name, bytes, &mut buffer)?;
             let words = opened.and_then(|inside| Words::read(inside).ok());
             let found = words.filter(|words| words.span == ids.span).map(|words| words.matches(query));
             if let Some(Ok(found)) = found {
@@ -137,12 +137,12 @@ impl Sealed {
     pub(crate) fn words_of(
         &self,
         inner: ConversationId,
-        ring: &mut Ring<'_>,
+        owner_keys: &mut OwnerKeys<'_>,
         ids: &Ids,
     ) -> Result<Option<Vec<u8>>> {
         let (name, mut buffer, mut found) = (words_name(ids.span.first), Vec::new(), None);
-        self.inner.get(SEGMENTS, Some(inner), Named::One(&name), &mut |name, bytes| {
-            let opened = open(ring, inner, name, bytes, &mut buffer)?;
+        self.inner.get(SEGMENTS, Some(inner), BlobNames::One(&name), &mut |name, bytes| {
+            let opened = open(owner_keys, inner, name, bytes, &mut buffer)?;
             let is_own = |inside: &&[u8]| Words::read(inside).is_ok_and(|words| words.span == ids.span);
             found = opened.filter(is_own).map(<[u8]>::to_vec);
             Ok(())
@@ -169,7 +169,7 @@ impl Sealed {
     pub(crate) fn forget_segments(&self, inner: ConversationId) -> Result<()> {
         let mut names: Vec<Vec<u8>> = Vec::new();
         for prefix in [IDS, WORDS] {
-            self.inner.get(SEGMENTS, Some(inner), Named::Beginning(prefix), &mut |name, _| {
+            self.inner.get(SEGMENTS, Some(inner), BlobNames::Prefix(prefix), &mut |name, _| {
                 names.push(name.to_vec());
                 Ok(())
             })?;
@@ -198,7 +198,7 @@ fn seal(key: &DataKey, inner: ConversationId, name: &[u8], inside: &[u8]) -> Vec
 
 /// Opens a blob into a buffer; none when it does not open.
 fn open<'b>(
-    ring: &mut Ring<'_>,
+    owner_keys: &mut OwnerKeys<'_>,
     inner: ConversationId,
     name: &[u8],
     envelope: &[u8],
@@ -206,9 +206,9 @@ fn open<'b>(
 ) -> Result<Option<&'b [u8]>> {
     buffer.clear();
     buffer.extend_from_slice(envelope);
-    match ring.open(Use::Blobs, SEGMENT, &[inner.as_bytes(), name], buffer) {
+    match owner_keys.open(Use::Blobs, SEGMENT, &[inner.as_bytes(), name], buffer) {
         Ok(inside) => Ok(Some(inside)),
-        Err(Trouble::Broken(_)) => Ok(None),
-        Err(Trouble::Failed(error)) => Err(error),
+        Err(OpenError::Broken(_)) => Ok(None),
+        Err(OpenError::Failed(error)) => Err(error),
     }
 }

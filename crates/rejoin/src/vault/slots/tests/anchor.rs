@@ -9,7 +9,7 @@ use crate::store::backend::Backend;
 use crate::store::sealed::{Unlock, Workspace};
 use crate::store::{JsonlStore, SqliteStore};
 use crate::testing::{Interpose, Interposed};
-use crate::vault::AnchorPlace;
+use crate::vault::AnchorFile;
 use crate::vault::slots::{Keyholder, Keys, NewSlot};
 
 #[test]
@@ -17,7 +17,7 @@ fn an_anchor_notices_an_older_copy_and_another_store() {
     let machine = Machine::new();
     machine.keys().create(&[NewSlot::File], NOW).unwrap();
     let workspace = machine.keys().holder.unlock(machine.store().as_ref()).unwrap();
-    let anchor = || AnchorPlace::new(machine.path("anchors"), &workspace);
+    let anchor = || AnchorFile::new(machine.path("anchors"), &workspace);
     let checked = || anchor().check(machine.store().as_ref()).map_err(|error| error.to_string());
     begin(machine.store().as_ref(), &workspace, 1).unwrap();
     copy(&machine.path("inner.db"), &machine.path("old.db"));
@@ -49,7 +49,7 @@ fn an_anchor_notices_older_keys_and_what_was_done_to_itself() {
     copy(&machine.path("inner.db"), &machine.path("old.db"));
     machine.keys().rotate(NOW).unwrap();
     let workspace = machine.keys().holder.unlock(machine.store().as_ref()).unwrap();
-    let anchor = AnchorPlace::new(machine.path("anchors"), &workspace);
+    let anchor = AnchorFile::new(machine.path("anchors"), &workspace);
     anchor.write(machine.store().as_ref()).unwrap();
     let mut files = machine.path("anchors").read_dir().unwrap().map(|entry| entry.unwrap().path());
     let file = files.find(|path| path.extension().is_some_and(|ending| ending == "anchor")).unwrap();
@@ -94,7 +94,7 @@ fn a_store_that_others_write_to_meanwhile_is_not_taken_for_another() {
     let machine = Machine::new();
     machine.keys().create(&[NewSlot::File], NOW).unwrap();
     let workspace = machine.keys().holder.unlock(machine.store().as_ref()).unwrap();
-    let anchor = AnchorPlace::new(machine.path("anchors"), &workspace);
+    let anchor = AnchorFile::new(machine.path("anchors"), &workspace);
     let mut told = Vec::new();
 
     for looks in 0..8 {
@@ -118,11 +118,11 @@ fn a_log_of_changes_that_a_power_cut_took_is_completed_and_not_missed() {
     let machine = Machine::new();
     let root = machine.path("files-of-talks");
     let store = || Arc::new(JsonlStore::open(&root).unwrap());
-    Keys::of(store(), Keyholder::new(machine.places())).create(&[NewSlot::File], NOW).unwrap();
-    let workspace = Keyholder::new(machine.places()).unlock(store().as_ref()).unwrap();
+    Keys::of(store(), Keyholder::new(machine.stores())).create(&[NewSlot::File], NOW).unwrap();
+    let workspace = Keyholder::new(machine.stores()).unlock(store().as_ref()).unwrap();
     begin(store().as_ref(), &workspace, 1).unwrap();
     begin(store().as_ref(), &workspace, 2).unwrap();
-    let anchor = AnchorPlace::new(machine.path("anchors"), &workspace);
+    let anchor = AnchorFile::new(machine.path("anchors"), &workspace);
     anchor.write(store().as_ref()).unwrap();
 
     // The files are synced with each change, the log is not; and the machine was started anew.

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::*;
 use crate::store::backend::Backend;
-use crate::store::sealed::keys::held::{DATA, RECORD, blob};
+use crate::store::sealed::keys::key_cache::{DATA, RECORD, blob};
 use crate::testing::{Interpose, Interposed, Write};
 use crate::vault::slots::{SlotId, VaultId};
 
@@ -54,13 +54,13 @@ impl Life {
 /// A store as a mortal process sees it.
 struct Mortal<T>(Arc<Life>, T);
 
-impl std::fmt::Debug for Mortal<Arc<dyn SecretPlace>> {
+impl std::fmt::Debug for Mortal<Arc<dyn SecretStore>> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Mortal")
     }
 }
 
-impl SecretPlace for Mortal<Arc<dyn SecretPlace>> {
+impl SecretStore for Mortal<Arc<dyn SecretStore>> {
     fn get(&self, vault: VaultId, slot: SlotId) -> Result<Option<Secret>> {
         self.0.read(|| self.1.get(vault, slot))
     }
@@ -91,24 +91,24 @@ impl Interpose for Mortal<SqliteStore> {
 impl Machine {
     /// The keys as a process sees them that dies with its n-th write.
     fn mortal_keys(&self, life: &Arc<Life>) -> Keys {
-        let mortal = |place: Arc<dyn SecretPlace>| -> Arc<dyn SecretPlace> {
+        let mortal = |place: Arc<dyn SecretStore>| -> Arc<dyn SecretStore> {
             Arc::new(Mortal(Arc::clone(life), place))
         };
-        let places = self.places();
-        let places = Places { keyring: places.keyring.map(mortal), files: places.files.map(mortal) };
+        let stores = self.stores();
+        let stores = SecretStores { keyring: stores.keyring.map(mortal), files: stores.files.map(mortal) };
         let store = SqliteStore::open(self.path("inner.db")).unwrap();
         let mortal = Interposed(Arc::new(Mortal(Arc::clone(life), store)));
-        Keys::of(Arc::new(mortal), asking(places, spoken("correct horse")))
+        Keys::of(Arc::new(mortal), asking(stores, spoken("correct horse")))
     }
 
     /// Every way in, each of them alone.
-    fn ways_in(&self, recovery: &Answer) -> [Keyholder; 4] {
-        let places = self.places();
+    fn ways_in(&self, recovery: &UnlockResponse) -> [Keyholder; 4] {
+        let stores = self.stores();
         [
-            Keyholder::new(Places { files: None, ..places.clone() }),
-            Keyholder::new(Places { keyring: None, ..places }),
-            asking(Places::default(), spoken("correct horse")),
-            asking(Places::default(), recovery.clone()),
+            Keyholder::new(SecretStores { files: None, ..stores.clone() }),
+            Keyholder::new(SecretStores { keyring: None, ..stores }),
+            asking(SecretStores::default(), spoken("correct horse")),
+            asking(SecretStores::default(), recovery.clone()),
         ]
     }
 }

@@ -6,14 +6,15 @@ use std::sync::Arc;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{ConversationId, Time};
 use crate::store::sealed::keys::data_key::DataKey;
-use crate::store::sealed::keys::held::{DATA, RECORD};
+use crate::store::sealed::keys::key_cache::{DATA, RECORD};
 use crate::store::sealed::{KEYS, Unlock, Workspace};
 use crate::store::{
-    Facets, MemoryStore, Named, Opening, Put, Safety, Space, SqliteStore, Stale, Store, Tip, Turn,
+    BlobNames, Facets, MemoryStore, Opening, PreviewUpdate, Put, Safety, Space, SqliteStore, Stale, Store,
+    Turn,
 };
 use crate::vault::slots::{
-    Added, Answer, Cost, Keyholder, Keys, NewSlot, Places, Secret, SecretFiles, SecretPlace, SlotId,
-    SlotKind, VaultId, record, status, wraps,
+    Added, Cost, Keyholder, Keys, NewSlot, Secret, SecretFiles, SecretStore, SecretStores, SlotId, SlotKind,
+    UnlockResponse, VaultId, record, status, wraps,
 };
 
 mod anchor;
@@ -43,39 +44,39 @@ impl Machine {
         Arc::new(SqliteStore::open(self.path("inner.db")).unwrap())
     }
 
-    fn files(&self) -> Arc<dyn SecretPlace> {
+    fn files(&self) -> Arc<dyn SecretStore> {
         Arc::new(SecretFiles::new(self.path("files")))
     }
 
     /// A keyring and files.
-    fn places(&self) -> Places {
-        let keyring: Arc<dyn SecretPlace> = Arc::new(SecretFiles::new(self.path("keyring")));
-        Places { keyring: Some(keyring), files: Some(self.files()) }
+    fn stores(&self) -> SecretStores {
+        let keyring: Arc<dyn SecretStore> = Arc::new(SecretFiles::new(self.path("keyring")));
+        SecretStores { keyring: Some(keyring), files: Some(self.files()) }
     }
 
     fn keys(&self) -> Keys {
-        Keys::of(self.store(), Keyholder::new(self.places()))
+        Keys::of(self.store(), Keyholder::new(self.stores()))
     }
 
-    fn keys_asking(&self, places: Places, answer: Answer) -> Keys {
-        Keys::of(self.store(), asking(places, answer))
+    fn keys_asking(&self, stores: SecretStores, answer: UnlockResponse) -> Keys {
+        Keys::of(self.store(), asking(stores, answer))
     }
 }
 
-fn asking(places: Places, answer: Answer) -> Keyholder {
-    Keyholder::new(places).asking(move |wanted| Ok((wanted.attempt == 1).then(|| answer.clone())))
+fn asking(stores: SecretStores, answer: UnlockResponse) -> Keyholder {
+    Keyholder::new(stores).asking(move |wanted| Ok((wanted.attempt == 1).then(|| answer.clone())))
 }
 
 fn passphrase(text: &str) -> NewSlot {
     NewSlot::Passphrase(Secret::from(text.to_owned()), CHEAP)
 }
 
-fn spoken(text: &str) -> Answer {
-    Answer::Passphrase(Secret::from(text.to_owned()))
+fn spoken(text: &str) -> UnlockResponse {
+    UnlockResponse::Passphrase(Secret::from(text.to_owned()))
 }
 
-fn printed(added: &Added) -> Answer {
-    Answer::Recovery(added.recovery_key.clone().unwrap())
+fn printed(added: &Added) -> UnlockResponse {
+    UnlockResponse::Recovery(added.recovery_key.clone().unwrap())
 }
 
 /// Opens a conversation in the inner store, with a data key of its own.
@@ -97,7 +98,7 @@ fn begin_with(inner: &dyn Store, id: ConversationId, blobs: &[Put<'_>]) -> Resul
         opening: Some(Opening { facets: &facets, header: "sealed", created: NOW }),
         stale: Stale::Branch,
         entries: &[],
-        tip: Tip::default(),
+        previews: PreviewUpdate::default(),
         branch: None,
         active: NOW,
         now: NOW,
@@ -116,7 +117,7 @@ fn data_keys(inner: &dyn Store, workspace: &Workspace) -> Vec<(u128, [u8; 32])> 
     for owner in wraps::owners(inner).unwrap() {
         let mut wrapped = Vec::new();
         inner
-            .get(KEYS, owner, Named::One(DATA), &mut |_, bytes| {
+            .get(KEYS, owner, BlobNames::One(DATA), &mut |_, bytes| {
                 wrapped = bytes.to_vec();
                 Ok(())
             })
@@ -143,9 +144,9 @@ fn any_slot_opens_the_vault_and_all_open_the_same() {
     let machine = Machine::new();
     let slots = [NewSlot::Keyring, passphrase("correct horse"), NewSlot::Recovery, NewSlot::File];
     let added = machine.keys().create(&slots, NOW).unwrap();
-    let none = Places::default();
-    let only_keyring = Places { files: None, ..machine.places() };
-    let only_files = Places { keyring: None, ..machine.places() };
+    let none = SecretStores::default();
+    let only_keyring = SecretStores { files: None, ..machine.stores() };
+    let only_files = SecretStores { keyring: None, ..machine.stores() };
 
     let holders = [
         Keyholder::new(only_keyring),
@@ -168,9 +169,9 @@ fn what_does_not_open_the_vault_is_told_apart() {
     machine.keys().create(&[NewSlot::Keyring, passphrase("correct horse")], NOW).unwrap();
     std::fs::remove_dir_all(machine.path("keyring")).unwrap();
 
-    let wrong = machine.keys_asking(machine.places(), spoken("wrong horse")).check().unwrap_err();
+    let wrong = machine.keys_asking(machine.stores(), spoken("wrong horse")).check().unwrap_err();
     let nobody = machine.keys().check().unwrap_err();
-    let none = Keys::of(machine.store(), Keyholder::new(Places::default())).check().unwrap_err();
+    let none = Keys::of(machine.store(), Keyholder::new(SecretStores::default())).check().unwrap_err();
 
     let vault = status(machine.store().as_ref()).unwrap().unwrap();
     let (id, slot) = (vault.vault, vault.slots[0].id);
@@ -196,7 +197,7 @@ fn a_person_may_try_three_times() {
     let machine = Machine::new();
     machine.keys().create(&[passphrase("correct horse")], NOW).unwrap();
     let trying = |right: u32| {
-        Keyholder::new(Places::default()).asking(move |wanted| {
+        Keyholder::new(SecretStores::default()).asking(move |wanted| {
             Ok(Some(spoken(if wanted.attempt == right { "correct horse" } else { "wrong horse" })))
         })
     };
@@ -213,7 +214,7 @@ fn nobody_is_asked_twice_by_one_keyholder() {
     machine.keys().create(&[passphrase("correct horse")], NOW).unwrap();
     let asked = Arc::new(std::sync::atomic::AtomicU32::new(0));
     let count = Arc::clone(&asked);
-    let holder = Keyholder::new(Places::default()).asking(move |_| {
+    let holder = Keyholder::new(SecretStores::default()).asking(move |_| {
         count.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         Ok(Some(spoken("correct horse")))
     });
@@ -250,21 +251,21 @@ fn a_slot_is_added_by_who_can_open_another() {
     machine.keys().create(&[NewSlot::File], NOW).unwrap();
 
     machine.keys().add_slot(&passphrase("correct horse"), NOW).unwrap();
-    let stranger = Keys::of(machine.store(), Keyholder::new(Places::default()));
+    let stranger = Keys::of(machine.store(), Keyholder::new(SecretStores::default()));
     let refused = stranger.add_slot(&NewSlot::Recovery, NOW).map(drop);
 
     let kinds: Vec<SlotKind> =
         machine.keys().check().unwrap().slots.into_iter().map(|slot| slot.kind).collect();
     assert_eq!(kinds, [SlotKind::File, SlotKind::Passphrase]);
     assert_eq!(kind_of(refused), ErrorKind::Denied);
-    machine.keys_asking(Places::default(), spoken("correct horse")).check().unwrap();
+    machine.keys_asking(SecretStores::default(), spoken("correct horse")).check().unwrap();
 }
 
 #[test]
 fn a_removed_slot_opens_nothing_and_the_last_one_stays() {
     let machine = Machine::new();
     let added = machine.keys().create(&[NewSlot::File, passphrase("correct horse")], NOW).unwrap();
-    let by_passphrase = || machine.keys_asking(Places::default(), spoken("correct horse"));
+    let by_passphrase = || machine.keys_asking(SecretStores::default(), spoken("correct horse"));
 
     let before = by_passphrase().holder.unlock(machine.store().as_ref()).unwrap();
     let rotated = machine.keys().remove_slot(added[1].id, NOW).unwrap();
@@ -286,7 +287,7 @@ fn an_older_copy_does_not_open_with_the_secrets_of_today() {
     machine.keys().create(&[NewSlot::Keyring, NewSlot::File], NOW).unwrap();
     copy(&machine.path("inner.db"), &machine.path("old.db"));
     let old = || Arc::new(SqliteStore::open(machine.path("old.db")).unwrap());
-    let of_old = || Keys::of(old(), Keyholder::new(machine.places()));
+    let of_old = || Keys::of(old(), Keyholder::new(machine.stores()));
     of_old().check().unwrap();
 
     machine.keys().rotate(NOW).unwrap();
@@ -301,23 +302,25 @@ fn the_secret_of_another_machine_is_left_alone() {
     machine.keys().create(&[NewSlot::Keyring, NewSlot::File], NOW).unwrap();
     let slot = machine.keys().check().unwrap().slots[0].id;
     // Another machine with the same files, and a keyring of its own.
-    let keyring: Arc<dyn SecretPlace> = Arc::new(SecretFiles::new(machine.path("other keyring")));
+    let keyring: Arc<dyn SecretStore> = Arc::new(SecretFiles::new(machine.path("other keyring")));
     let other = Keys::of(
         machine.store(),
-        Keyholder::new(Places { keyring: Some(keyring), files: Some(machine.files()) }),
+        Keyholder::new(SecretStores { keyring: Some(keyring), files: Some(machine.files()) }),
     );
 
     let rotated = other.rotate(NOW).unwrap();
 
     assert_eq!(rotated.kept, [slot]);
-    Keys::of(machine.store(), Keyholder::new(Places { files: None, ..machine.places() })).check().unwrap();
+    Keys::of(machine.store(), Keyholder::new(SecretStores { files: None, ..machine.stores() }))
+        .check()
+        .unwrap();
 }
 
 /// A machine that has no keyring at all.
 #[derive(Debug)]
 struct Absent;
 
-impl SecretPlace for Absent {
+impl SecretStore for Absent {
     fn get(&self, _: VaultId, _: SlotId) -> Result<Option<Secret>> {
         Err(Error::new(ErrorKind::Unsupported, "no keyring service answers"))
     }
@@ -336,11 +339,11 @@ fn a_machine_without_a_keyring_does_not_wait_for_that_of_another() {
     let machine = Machine::new();
     machine.keys().create(&[NewSlot::Keyring, NewSlot::File], NOW).unwrap();
     let slot = machine.keys().check().unwrap().slots[0].id;
-    let keyrings: [Option<Arc<dyn SecretPlace>>; 2] = [None, Some(Arc::new(Absent))];
+    let keyrings: [Option<Arc<dyn SecretStore>>; 2] = [None, Some(Arc::new(Absent))];
 
     let rotated = keyrings.map(|keyring| {
-        let places = Places { keyring, files: Some(machine.files()) };
-        Keys::of(machine.store(), Keyholder::new(places)).rotate(NOW).unwrap()
+        let stores = SecretStores { keyring, files: Some(machine.files()) };
+        Keys::of(machine.store(), Keyholder::new(stores)).rotate(NOW).unwrap()
     });
 
     assert_eq!(rotated.each_ref().map(|rotated| &rotated.kept[..]), [[slot], [slot]]);
@@ -387,7 +390,7 @@ fn a_record_that_was_changed_is_noticed() {
 fn read_record(inner: &dyn Store) -> String {
     let mut text = String::new();
     inner
-        .get(KEYS, None, Named::One(RECORD), &mut |_, bytes| {
+        .get(KEYS, None, BlobNames::One(RECORD), &mut |_, bytes| {
             text = String::from_utf8(bytes.to_vec()).unwrap();
             Ok(())
         })
@@ -443,7 +446,7 @@ fn copy(from: &Path, to: &Path) {
 #[test]
 fn a_store_in_memory_can_be_a_vault_too() {
     let machine = Machine::new();
-    let keys = Keys::of(Arc::new(MemoryStore::new()), Keyholder::new(machine.places()));
+    let keys = Keys::of(Arc::new(MemoryStore::new()), Keyholder::new(machine.stores()));
 
     keys.create(&[NewSlot::Keyring], NOW).unwrap();
 

@@ -5,20 +5,20 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::store::sealed::{KEYS, Unlock, Workspace};
-use crate::store::{ListQuery, Named, Read, Space, Store};
-use crate::vault::PinPlace;
-use crate::vault::slots::agreement::Pair;
+use crate::store::{BlobNames, ListQuery, Read, Space, Store};
+use crate::vault::PinFiles;
+use crate::vault::slots::key_pair::Pair;
 use crate::vault::slots::record::{Record, Written};
 use crate::vault::slots::slot;
 use crate::vault::slots::slot::Slot;
-use crate::vault::slots::{Places, Secret, SlotId, SlotKind, VaultId};
+use crate::vault::slots::{Secret, SecretStores, SlotId, SlotKind, VaultId};
 
 /// How often a person may try before it is an error.
 const TRIES: u32 = 3;
 
 /// What a person is asked for when no stored secret unlocks the vault.
 #[derive(Clone, Debug)]
-pub struct Wanted {
+pub struct UnlockRequest {
     /// The vault.
     pub vault: VaultId,
     /// What would unlock it: a passphrase, a recovery key, or either.
@@ -31,7 +31,7 @@ pub struct Wanted {
 
 /// What a person gave.
 #[derive(Clone, Debug)]
-pub enum Answer {
+pub enum UnlockResponse {
     /// A passphrase.
     Passphrase(Secret),
     /// A recovery key, as it was printed.
@@ -39,48 +39,51 @@ pub enum Answer {
 }
 
 /// Prompts a person; none when there is nobody to ask, or they gave up.
-pub type Ask = dyn Fn(&Wanted) -> Result<Option<Answer>> + Send + Sync;
+pub type Ask = dyn Fn(&UnlockRequest) -> Result<Option<UnlockResponse>> + Send + Sync;
 
 /// Unlocks a vault with stored secrets, or with what a person enters.
 #[derive(Clone)]
 pub struct Keyholder {
-    places: Places,
+    stores: SecretStores,
     ask: Option<Arc<Ask>>,
     /// The slot that was opened, so that nobody is asked twice.
     opened: Arc<Mutex<Option<(SlotId, Pair)>>>,
     /// Which vault is used at the place of the store; none where nobody keeps that.
-    pin: Option<PinPlace>,
+    pin: Option<PinFiles>,
 }
 
 impl Keyholder {
     /// Unlocks with these stored secrets.
-    pub fn new(places: Places) -> Self {
-        Self { places, ask: None, opened: Arc::default(), pin: None }
+    pub fn new(stores: SecretStores) -> Self {
+        Self { stores, ask: None, opened: Arc::default(), pin: None }
     }
 
     /// The same, which asks when no place helps.
     #[must_use]
-    pub fn asking(mut self, ask: impl Fn(&Wanted) -> Result<Option<Answer>> + Send + Sync + 'static) -> Self {
+    pub fn asking(
+        mut self,
+        ask: impl Fn(&UnlockRequest) -> Result<Option<UnlockResponse>> + Send + Sync + 'static,
+    ) -> Self {
         self.ask = Some(Arc::new(ask));
         self
     }
 
     /// The same, which opens only the vault that is pinned to its place, if one is.
     #[must_use]
-    pub fn pinned(&self, pin: Option<PinPlace>) -> Self {
+    pub fn pinned(&self, pin: Option<PinFiles>) -> Self {
         Self { pin, ..self.clone() }
     }
 
     /// Removes the secret of a slot whose vault is gone from the keyring.
     pub(crate) fn forget_secret(&self, vault: VaultId, slot: SlotId) -> Result<()> {
-        self.places.of(SlotKind::Keyring)?.remove(vault, slot)
+        self.stores.of(SlotKind::Keyring)?.remove(vault, slot)
     }
 
-    pub(crate) const fn places(&self) -> &Places {
-        &self.places
+    pub(crate) const fn stores(&self) -> &SecretStores {
+        &self.stores
     }
 
-    pub(crate) const fn pin(&self) -> Option<&PinPlace> {
+    pub(crate) const fn pin(&self) -> Option<&PinFiles> {
         self.pin.as_ref()
     }
 
@@ -121,7 +124,7 @@ impl Keyholder {
         if error.kind() == ErrorKind::Corrupt {
             return error;
         }
-        match self.pin.as_ref().map(PinPlace::vault).transpose() {
+        match self.pin.as_ref().map(PinFiles::vault).transpose() {
             Ok(Some(Some(vault))) => replaced(vault).because(error),
             Ok(_) => error,
             Err(damaged) => damaged,
@@ -148,7 +151,7 @@ impl Keyholder {
     /// Opens a slot with the secret that its place keeps.
     fn pair_of(&self, vault: VaultId, slot: &Slot) -> Result<Pair> {
         let (kind, id) = (slot.kind, slot.id);
-        let secret = self.places.of(kind)?.get(vault, id)?.ok_or_else(|| {
+        let secret = self.stores.of(kind)?.get(vault, id)?.ok_or_else(|| {
             Error::new(
                 ErrorKind::Denied,
                 format!("the secret of the {kind} slot `{id}` of vault `{vault}` is not here"),
@@ -162,7 +165,7 @@ impl Keyholder {
             record.slots.iter().map(|slot| slot.kind).filter(|kind| !kind.has_place()).collect();
         kinds.sort();
         kinds.dedup();
-        let mut wanted = Wanted { vault: record.vault, kinds, obstacles, attempt: 1 };
+        let mut wanted = UnlockRequest { vault: record.vault, kinds, obstacles, attempt: 1 };
         let mut last = None;
         let ask = self.ask.as_ref().filter(|_| !wanted.kinds.is_empty());
         while let Some(ask) = ask
@@ -170,8 +173,8 @@ impl Keyholder {
         {
             let (kind, secret) = match ask(&wanted)? {
                 None => break,
-                Some(Answer::Passphrase(secret)) => (SlotKind::Passphrase, secret),
-                Some(Answer::Recovery(secret)) => (SlotKind::Recovery, secret),
+                Some(UnlockResponse::Passphrase(secret)) => (SlotKind::Passphrase, secret),
+                Some(UnlockResponse::Recovery(secret)) => (SlotKind::Recovery, secret),
             };
             match self.enter_with(record, written, kind, &secret) {
                 Err(error) if error.kind() == ErrorKind::Denied => last = Some(error),
@@ -246,12 +249,12 @@ impl Unlock for Keyholder {
 
 impl fmt::Debug for Keyholder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Keyholder").field("places", &self.places).finish_non_exhaustive()
+        f.debug_struct("Keyholder").field("places", &self.stores).finish_non_exhaustive()
     }
 }
 
 /// Why nothing opened the vault.
-fn locked(wanted: &Wanted) -> Error {
+fn locked(wanted: &UnlockRequest) -> Error {
     let error = Error::new(ErrorKind::Denied, format!("nothing here opens vault `{}`", wanted.vault));
     let asked = match wanted.kinds.as_slice() {
         [] => None,
@@ -288,10 +291,15 @@ pub(crate) fn is_sealed(inner: &dyn Read) -> Result<Option<bool>> {
     let mut is_sealed = None;
     let has_key = |owner| {
         let mut found = false;
-        inner.get(KEYS, owner, Named::One(crate::store::sealed::keys::held::DATA), &mut |_, _| {
-            found = true;
-            Ok(())
-        })?;
+        inner.get(
+            KEYS,
+            owner,
+            BlobNames::One(crate::store::sealed::keys::key_cache::DATA),
+            &mut |_, _| {
+                found = true;
+                Ok(())
+            },
+        )?;
         Ok::<_, Error>(found)
     };
     let first = inner.list(&ListQuery { limit: 1, ..ListQuery::default() })?;
@@ -301,7 +309,7 @@ pub(crate) fn is_sealed(inner: &dyn Read) -> Result<Option<bool>> {
         is_sealed = Some(true);
     } else {
         for space in Space::ALL {
-            inner.get(space, None, Named::Beginning(b""), &mut |_, _| {
+            inner.get(space, None, BlobNames::Prefix(b""), &mut |_, _| {
                 is_sealed = Some(false);
                 Ok(())
             })?;

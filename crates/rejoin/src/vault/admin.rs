@@ -7,7 +7,7 @@ use crate::model::ConversationId;
 use crate::store::Quarantined;
 
 /// The administrative operations of a vault.
-pub trait Vault: Send + Sync {
+pub trait VaultAdmin: Send + Sync {
     /// The key of the hashes that redaction leaves in place of secrets. It never changes, and the hashes mean nothing outside.
     fn token_key(&self) -> [u8; 32];
 
@@ -21,7 +21,7 @@ pub trait Vault: Send + Sync {
     fn replace_keys(&self, patience: Duration) -> Result<Vec<String>>;
 
     /// Encrypts one conversation with a new key, because something was taken out of it: what a disk keeps of it is encrypted
-    /// with the one before. [`Vault::replace_keys`] makes sure that keys of today do not decrypt that one either.
+    /// with the one before. [`VaultAdmin::replace_keys`] makes sure that keys of today do not decrypt that one either.
     fn replace_key_of(&self, id: ConversationId, patience: Duration) -> Result<()>;
 
     /// The records that do not decrypt, the oldest first. A copy that does not decrypt itself is passed over.

@@ -9,13 +9,13 @@ use std::time::{Duration, Instant};
 
 use crate::error::{ErrorKind, Result};
 use crate::model::{ConversationId, WORDS_VERSION};
+use crate::store::body::searchable;
 use crate::store::index::{Draft, Ids, merge};
-use crate::store::sealed::keys::held::Ring;
+use crate::store::sealed::keys::key_cache::OwnerKeys;
 use crate::store::sealed::scan::{Next, Scanned};
 use crate::store::sealed::search::segments::{Chain, Extent, Fresh};
 use crate::store::sealed::{SEGMENTS, Sealed};
-use crate::store::tip::searchable;
-use crate::store::{Named, Order, Progress, Put, Safety, Selection, Stamp, What};
+use crate::store::{BlobNames, Order, Progress, Put, Safety, Selection, Stamp, What};
 
 /// How much sealed text one slice takes before others get a turn: tens of milliseconds.
 const SLICE: u64 = 1 << 20;
@@ -176,7 +176,7 @@ impl Sealed {
 
     fn read_reached(&self) -> Result<Stamp> {
         let mut reached = 0;
-        self.inner.get(SEGMENTS, None, Named::One(REACHED), &mut |_, bytes| {
+        self.inner.get(SEGMENTS, None, BlobNames::One(REACHED), &mut |_, bytes| {
             if let Some((head, stamp)) = bytes.split_first_chunk::<5>()
                 && head[0] == FORM
                 && head[1..] == WORDS_VERSION.to_be_bytes()
@@ -214,8 +214,8 @@ impl Sealed {
 
     fn try_slice(&self, inner: ConversationId) -> Result<Sliced> {
         let Some(kept) = self.extent_now(inner)? else { return Ok(FINISHED) };
-        let mut ring = self.held.ring(Some(inner));
-        let mut chain = self.chain_of(inner, &mut ring)?;
+        let mut owner_keys = self.key_cache.owner_keys(Some(inner));
+        let mut chain = self.chain_of(inner, &mut owner_keys)?;
         if chain.is_broken {
             self.forget_segments(inner)?;
             chain = Chain::default();
@@ -223,19 +223,19 @@ impl Sealed {
         if chain.extent() == kept {
             return Ok(FINISHED);
         }
-        let draft = match self.draft_after(inner, &mut ring, &chain, kept)? {
+        let draft = match self.draft_after(inner, &mut owner_keys, &chain, kept)? {
             Some(draft) => draft,
             None => {
                 // Messages were removed or rewritten: what is indexed of the conversation may no longer be so.
                 self.forget_segments(inner)?;
                 chain = Chain::default();
-                let draft = self.draft_after(inner, &mut ring, &chain, kept)?;
+                let draft = self.draft_after(inner, &mut owner_keys, &chain, kept)?;
                 draft.unwrap_or_else(|| Draft::after(0))
             }
         };
         let done = u64::from(draft.span().messages);
         let Some((ids, words)) = draft.finish() else { return Ok(FINISHED) };
-        self.store_merged(inner, &mut ring, &mut chain, ids, words)?;
+        self.store_merged(inner, &mut owner_keys, &mut chain, ids, words)?;
         // Somebody may have removed messages since they were read. Their words must not stay.
         let now = self.extent_now(inner)?.unwrap_or_default();
         let covered = chain.extent().messages;
@@ -255,7 +255,7 @@ impl Sealed {
     fn draft_after(
         &self,
         inner: ConversationId,
-        ring: &mut Ring<'_>,
+        owner_keys: &mut OwnerKeys<'_>,
         chain: &Chain,
         kept: Extent,
     ) -> Result<Option<Draft>> {
@@ -268,7 +268,7 @@ impl Sealed {
         let mut fits = covered == 0;
         let mut draft = Draft::after(covered);
         let all = Selection::All { order: Order::OldestFirst, offset, limit: u64::MAX };
-        self.scan(inner, ring, all, &mut |Scanned { seq, id, body, size }| {
+        self.scan(inner, owner_keys, all, &mut |Scanned { seq, id, body, size }| {
             if seq <= covered {
                 fits = seq == covered;
                 return if fits { Next::Go } else { Next::Stop };
@@ -289,7 +289,7 @@ impl Sealed {
     fn store_merged(
         &self,
         inner: ConversationId,
-        ring: &mut Ring<'_>,
+        owner_keys: &mut OwnerKeys<'_>,
         chain: &mut Chain,
         mut ids: Ids,
         mut words: Vec<u8>,
@@ -299,7 +299,7 @@ impl Sealed {
             if before.span.messages / 2 > ids.span.messages {
                 break;
             }
-            let Some(older) = self.words_of(inner, ring, before)? else { break };
+            let Some(older) = self.words_of(inner, owner_keys, before)? else { break };
             if older.len() + words.len() > LARGEST {
                 break;
             }

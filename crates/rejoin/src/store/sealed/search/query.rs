@@ -9,14 +9,14 @@ use std::collections::{BTreeSet, HashMap};
 
 use crate::error::{ErrorKind, Result};
 use crate::model::{ConversationId, MessageId};
-use crate::store::index::Held;
+use crate::store::body::searchable;
+use crate::store::index::IndexedMessage;
 use crate::store::sealed::Sealed;
-use crate::store::sealed::keys::held::Ring;
+use crate::store::sealed::keys::key_cache::OwnerKeys;
 use crate::store::sealed::scan::{Next, Scanned};
-use crate::store::sealed::search::index::Doubt;
+use crate::store::sealed::search::fill::Doubt;
 use crate::store::sealed::search::parallel::spread;
 use crate::store::sealed::search::segments::{Extent, Looked};
-use crate::store::tip::searchable;
 use crate::store::{Hit, Order, Page, SearchQuery, Selection};
 
 /// A conversation in the inner store, by its inner name.
@@ -26,7 +26,7 @@ type Counted = (ConversationId, Extent);
 #[derive(Clone, Copy, Debug)]
 struct Candidate {
     inner: ConversationId,
-    held: Held,
+    held: IndexedMessage,
 }
 
 impl Sealed {
@@ -34,7 +34,7 @@ impl Sealed {
         if query.words.words().is_empty() || query.limit == 0 {
             return Ok(query.page_of(Vec::new()));
         }
-        let workspace = self.held.workspace();
+        let workspace = self.key_cache.workspace();
         let only = query.conversation.map(|id| workspace.names().conversation(id));
         let begin = || Search {
             vault: self,
@@ -60,12 +60,12 @@ impl Sealed {
     fn scan_one(
         &self,
         inner: ConversationId,
-        ring: &mut Ring<'_>,
+        owner_keys: &mut OwnerKeys<'_>,
         id: MessageId,
         visit: &mut dyn FnMut(Scanned<'_>) -> Next,
     ) -> Result<Vec<String>> {
-        let name = self.held.workspace().names().message(inner, id);
-        self.scan(inner, ring, Selection::Ids(&[name]), visit)
+        let name = self.key_cache.workspace().names().message(inner, id);
+        self.scan(inner, owner_keys, Selection::Ids(&[name]), visit)
     }
 
     /// The conversations of the inner store, or the one that is asked for, with how much each has.
@@ -102,10 +102,10 @@ impl Search<'_> {
 
     /// Looks at one conversation.
     fn look_at(&mut self, inner: ConversationId, extent: Extent) -> Result<()> {
-        let mut ring = self.vault.held.ring(Some(inner));
-        let looked = self.vault.look_up_words(inner, &mut ring, self.query.words)?;
+        let mut owner_keys = self.vault.key_cache.owner_keys(Some(inner));
+        let looked = self.vault.look_up_words(inner, &mut owner_keys, self.query.words)?;
         if looked.chain.extent() != extent {
-            return self.look_through(inner, extent, &mut ring, looked);
+            return self.look_through(inner, extent, &mut owner_keys, looked);
         }
         self.take(inner, looked.candidates);
         Ok(())
@@ -117,8 +117,9 @@ impl Search<'_> {
             if only.is_some_and(|only| only != inner) || self.name_of(inner)?.is_none() {
                 continue;
             }
-            let mut ring = self.vault.held.ring(Some(inner));
-            let looked = self.vault.scan(inner, &mut ring, Selection::Ids(&[message]), &mut |_| Next::Go);
+            let mut owner_keys = self.vault.key_cache.owner_keys(Some(inner));
+            let looked =
+                self.vault.scan(inner, &mut owner_keys, Selection::Ids(&[message]), &mut |_| Next::Go);
             match looked {
                 // It was removed since.
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
@@ -133,11 +134,11 @@ impl Search<'_> {
         &mut self,
         inner: ConversationId,
         extent: Extent,
-        ring: &mut Ring<'_>,
+        owner_keys: &mut OwnerKeys<'_>,
         looked: Looked,
     ) -> Result<()> {
         let Some(conversation) = self.name_of(inner)? else { return Ok(()) };
-        let (tail, hits) = self.tail(inner, conversation, ring, looked.chain.covered())?;
+        let (tail, hits) = self.tail(inner, conversation, owner_keys, looked.chain.covered())?;
         let covered = looked.chain.extent();
         let seen = Extent { messages: covered.messages + tail.messages, bytes: covered.bytes + tail.bytes };
         // What was appended meanwhile is no reason to look at everything.
@@ -148,7 +149,7 @@ impl Search<'_> {
             self.take(inner, looked.candidates);
         } else {
             self.vault.suspect(inner, Doubt::Unfit);
-            let (_, hits) = self.tail(inner, conversation, ring, 0)?;
+            let (_, hits) = self.tail(inner, conversation, owner_keys, 0)?;
             self.hits.extend(hits);
         }
         keep_a_page(self.query, &mut self.hits);
@@ -160,13 +161,13 @@ impl Search<'_> {
         &mut self,
         inner: ConversationId,
         conversation: ConversationId,
-        ring: &mut Ring<'_>,
+        owner_keys: &mut OwnerKeys<'_>,
         covered: u32,
     ) -> Result<(Extent, Vec<Hit>)> {
         let (mut extent, mut hits) = (Extent::default(), Vec::new());
         let newest = Selection::All { order: Order::NewestFirst, offset: 0, limit: u64::MAX };
         let query = self.query;
-        let damaged = self.vault.scan(inner, ring, newest, &mut |scanned| {
+        let damaged = self.vault.scan(inner, owner_keys, newest, &mut |scanned| {
             if scanned.seq <= covered {
                 return Next::Stop;
             }
@@ -180,7 +181,7 @@ impl Search<'_> {
     }
 
     /// Keeps candidates that the query's times admit.
-    fn take(&mut self, inner: ConversationId, held: Vec<Held>) {
+    fn take(&mut self, inner: ConversationId, held: Vec<IndexedMessage>) {
         let (oldest, newest) = (self.query.since, self.query.after.map(|after| after.time));
         let admitted = held.into_iter().filter(|held| {
             oldest.is_none_or(|oldest| held.time >= oldest) && newest.is_none_or(|newest| held.time <= newest)
@@ -216,9 +217,9 @@ impl Search<'_> {
         if self.query.after.is_some_and(|after| key >= after.key()) {
             return Ok(None);
         }
-        let mut ring = self.vault.held.ring(Some(inner));
+        let mut owner_keys = self.vault.key_cache.owner_keys(Some(inner));
         let (query, mut hit) = (self.query, None);
-        let looked = self.vault.scan_one(inner, &mut ring, held.id, &mut |scanned| {
+        let looked = self.vault.scan_one(inner, &mut owner_keys, held.id, &mut |scanned| {
             // An id may have been given to another message since.
             hit = matching(query, conversation, &scanned).filter(|hit| hit.cursor().key() == key);
             Next::Go

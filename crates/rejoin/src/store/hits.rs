@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::ConversationId;
 use crate::store::backend::{MessageRow, text};
-use crate::store::tip::{is_json, searchable};
+use crate::store::body::{is_json, searchable};
 use crate::store::{Hit, Page, SearchQuery};
 
 /// What was found so far: little more than a page is held.

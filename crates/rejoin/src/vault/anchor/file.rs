@@ -20,12 +20,12 @@ use crate::store::durable::{self, Existing};
 use crate::store::sealed::Workspace;
 use crate::store::sealed::keys::key::Hasher;
 use crate::store::{Keeper, Safety, Stamp, Store as _};
-use crate::vault::PinPlace;
+use crate::vault::PinFiles;
 use crate::vault::anchor::locations;
 use crate::vault::anchor::table::{Changes, Extent, Table};
 use crate::vault::slots::VaultId;
+use crate::vault::slots::encoding::Base64;
 use crate::vault::slots::record::Record;
-use crate::vault::slots::text::Base64;
 
 const TAG: &str = "rejoin/vault/anchor/1\n";
 const TABLE_TAG: &str = "rejoin/vault/rows/1\n";
@@ -42,7 +42,7 @@ const TABLE: &str = "rows-";
 
 /// The contents of the file, without the MAC.
 #[derive(Debug, Serialize, Deserialize, PartialEq, Eq)]
-struct Known {
+struct AnchorRecord {
     version: u32,
     vault: VaultId,
     epoch: u64,
@@ -51,7 +51,7 @@ struct Known {
     rows: Base64,
 }
 
-impl Known {
+impl AnchorRecord {
     /// Refuses a store with older keys or fewer changes.
     fn refuse_older(&self, inner: &dyn Backend) -> Result<()> {
         let epoch = Record::read(&Keeper::over(inner))?.map_or(0, |(record, _)| record.epoch);
@@ -76,7 +76,7 @@ impl Known {
 }
 
 /// The anchor of a vault, a file in a directory outside the store.
-pub struct AnchorPlace {
+pub struct AnchorFile {
     path: PathBuf,
     vault: VaultId,
     hasher: Hasher,
@@ -86,7 +86,7 @@ pub struct AnchorPlace {
     table: Mutex<Option<(Vec<u8>, Table)>>,
 }
 
-impl AnchorPlace {
+impl AnchorFile {
     /// The anchor of a vault, in a directory that is made when it is first written.
     pub fn new(directory: impl Into<PathBuf>, workspace: &Workspace) -> Self {
         let vault = VaultId::of(workspace.vault());
@@ -97,7 +97,7 @@ impl AnchorPlace {
 
     /// The same, which notes that the vault is used at the place of a pin.
     #[must_use]
-    pub fn at(mut self, pin: &PinPlace) -> Self {
+    pub fn at(mut self, pin: &PinFiles) -> Self {
         self.locations = pin.locations();
         self
     }
@@ -135,7 +135,7 @@ impl AnchorPlace {
     /// so nothing vouches for the anchor either.
     pub(crate) fn refuse_older(directory: &Path, vault: VaultId, inner: &dyn Backend) -> Result<()> {
         let Some(anchor) = locations::read(&locations::anchor_in(directory, vault))? else { return Ok(()) };
-        match serde_json::from_slice::<Known>(locations::split(&anchor).0) {
+        match serde_json::from_slice::<AnchorRecord>(locations::split(&anchor).0) {
             Ok(known) => known.refuse_older(inner),
             // Whoever opens the vault tells that the anchor was changed.
             Err(_) => Ok(()),
@@ -171,7 +171,7 @@ impl AnchorPlace {
         };
         let bytes = table.to_bytes();
         let vouched = self.hasher.hash(&[TABLE_TAG.as_bytes(), &bytes]).to_vec();
-        let known = Known {
+        let known = AnchorRecord {
             version: 1,
             vault: self.vault,
             epoch: Record::read(&Keeper::over(inner))?.map_or(0, |(record, _)| record.epoch),
@@ -198,7 +198,7 @@ impl AnchorPlace {
     }
 
     /// The table that an anchor names; none when it is gone or damaged. Then it is made again.
-    fn table(&self, known: &Known) -> Option<Table> {
+    fn table(&self, known: &AnchorRecord) -> Option<Table> {
         let vouched = &known.rows.0;
         if let Some((remembered, table)) = self.remembered().as_ref()
             && remembered == vouched
@@ -232,10 +232,10 @@ impl AnchorPlace {
         forget(&self.path)
     }
 
-    fn read(&self) -> Result<Option<Known>> {
+    fn read(&self) -> Result<Option<AnchorRecord>> {
         let Some(anchor) = locations::read(&self.path)? else { return Ok(None) };
         let (bytes, _) = locations::split(&anchor);
-        let known = serde_json::from_slice::<Known>(bytes).ok();
+        let known = serde_json::from_slice::<AnchorRecord>(bytes).ok();
         match known.filter(|known| self.text(known).as_bytes() == bytes && known.vault == self.vault) {
             Some(known) => Ok(Some(known)),
             None => Err(Error::conflict(format!(
@@ -246,14 +246,14 @@ impl AnchorPlace {
     }
 
     /// The bytes of an anchor. They are compared whole, so nothing in them can be changed.
-    fn text(&self, known: &Known) -> String {
+    fn text(&self, known: &AnchorRecord) -> String {
         let body = serde_json::to_string(known).expect("it is plain data");
         let mac = STANDARD_NO_PAD.encode(self.hasher.hash(&[TAG.as_bytes(), body.as_bytes()]));
         format!("{},\"mac\":\"{mac}\"}}\n", &body[..body.len() - 1])
     }
 }
 
-impl fmt::Debug for AnchorPlace {
+impl fmt::Debug for AnchorFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("AnchorPlace").field("path", &self.path).finish_non_exhaustive()
     }
@@ -302,7 +302,7 @@ mod tests {
 
     use super::*;
     use crate::model::{Digest, MessageId, Time};
-    use crate::store::{Entry, Facets, MemoryStore, Note, Opening, Stale, Store, Task, Tip, Turn};
+    use crate::store::{Entry, Facets, MemoryStore, Note, Opening, PreviewUpdate, Stale, Store, Task, Turn};
     use crate::vault::Anchored;
 
     fn id(number: u32) -> ConversationId {
@@ -321,7 +321,7 @@ mod tests {
                 opening: Some(Opening { facets: &Facets::default(), header, created: Time::from_micros(0) }),
                 stale: Stale::Branch,
                 entries: &[entry],
-                tip: Tip { first: "first", last: "last" },
+                previews: PreviewUpdate { first: "first", last: "last" },
                 branch: None,
                 active: Time::from_micros(0),
                 now: Time::from_micros(0),
@@ -336,9 +336,9 @@ mod tests {
         store
     }
 
-    fn place() -> (tempfile::TempDir, AnchorPlace) {
+    fn place() -> (tempfile::TempDir, AnchorFile) {
         let directory = tempfile::tempdir().unwrap();
-        let anchor = AnchorPlace::new(directory.path().join("anchors"), &Workspace::random());
+        let anchor = AnchorFile::new(directory.path().join("anchors"), &Workspace::random());
         (directory, anchor)
     }
 

@@ -21,7 +21,7 @@ const GREETING: Duration = Duration::from_millis(200);
 
 /// Looks after retention while a prompt is open.
 #[derive(Debug)]
-pub(crate) struct Keeper {
+pub(crate) struct RetentionWorker {
     /// What was shown, and counts when the user goes on.
     shown: Option<Retention>,
     sweeping: Option<Sweeping>,
@@ -87,7 +87,7 @@ fn is_long_ago(last: Option<Time>, now: Time) -> bool {
     last.is_none_or(|last| (now.as_micros() - last.as_micros()).abs() >= every)
 }
 
-impl Keeper {
+impl RetentionWorker {
     /// Nothing is kept, so there is nothing to look after.
     pub(crate) const fn idle() -> Self {
         Self { shown: None, sweeping: None, used: None }

@@ -6,14 +6,14 @@ use crate::store::sealed::Sealed;
 use crate::store::sealed::keys::data_key::{DataKey, Use};
 use crate::store::sealed::keys::encoding::{from_text, to_text};
 use crate::store::sealed::keys::envelope::key_of;
-use crate::store::sealed::keys::held::{Ring, Trouble};
+use crate::store::sealed::keys::key_cache::{OpenError, OwnerKeys};
 
 /// One re-encryption pass over an owner.
-pub(crate) struct Piece<'v> {
+pub(crate) struct Pass<'v> {
     pub(crate) vault: &'v Sealed,
     pub(crate) owner: Option<ConversationId>,
     pub(crate) key: &'v DataKey,
-    ring: Ring<'v>,
+    owner_keys: OwnerKeys<'v>,
     /// How many records were re-encrypted.
     pub(crate) sealed: u64,
     /// How many do not decrypt.
@@ -24,9 +24,9 @@ pub(crate) struct Piece<'v> {
 #[derive(Clone, Copy)]
 pub(crate) struct At<'a>(pub(crate) Use, pub(crate) &'a str, pub(crate) &'a [&'a [u8]]);
 
-impl<'v> Piece<'v> {
+impl<'v> Pass<'v> {
     pub(crate) fn new(vault: &'v Sealed, owner: Option<ConversationId>, key: &'v DataKey) -> Self {
-        Self { vault, owner, key, ring: vault.held.ring(owner), sealed: 0, damaged: 0 }
+        Self { vault, owner, key, owner_keys: vault.key_cache.owner_keys(owner), sealed: 0, damaged: 0 }
     }
 
     /// Goes over everything.
@@ -44,7 +44,7 @@ impl<'v> Piece<'v> {
 
     /// The same of what is stored in a row.
     pub(crate) fn is_old_in_row(&self, stored: &[u8]) -> bool {
-        !stored.is_empty() && self.vault.held.encoding().key_of(stored) != Ok(self.key.id())
+        !stored.is_empty() && self.vault.key_cache.encoding().key_of(stored) != Ok(self.key.id())
     }
 
     /// Re-encrypts with the newest key; none when that is its key already, or when it does not decrypt.
@@ -52,18 +52,18 @@ impl<'v> Piece<'v> {
         if !self.is_old(envelope) {
             return Ok(None);
         }
-        let At(usage, tag, place) = at;
+        let At(usage, context, place) = at;
         let mut copy = envelope.to_vec();
-        match self.ring.open(usage, tag, place, &mut copy) {
+        match self.owner_keys.open(usage, context, place, &mut copy) {
             Ok(inside) => {
                 self.sealed += 1;
-                Ok(Some(self.key.seal(usage, tag, place, &[inside])))
+                Ok(Some(self.key.seal(usage, context, place, &[inside])))
             }
-            Err(Trouble::Broken(_)) => {
+            Err(OpenError::Broken(_)) => {
                 self.damaged += 1;
                 Ok(None)
             }
-            Err(Trouble::Failed(error)) => Err(error),
+            Err(OpenError::Failed(error)) => Err(error),
         }
     }
 
@@ -72,7 +72,7 @@ impl<'v> Piece<'v> {
         if !self.is_old_in_row(stored) {
             return Ok(None);
         }
-        let (encoding, mut envelope) = (self.vault.held.encoding(), Vec::new());
+        let (encoding, mut envelope) = (self.vault.key_cache.encoding(), Vec::new());
         if encoding.read(stored, &mut envelope).is_err() {
             // What is no envelope is found to be none by looking at it.
             envelope.clear();

@@ -15,7 +15,7 @@ use crate::store::durable::{self, Existing};
 use crate::vault::slots::{Secret, SlotId, SlotKind, VaultId};
 
 /// Stores the secrets of slots, outside the vault's store.
-pub trait SecretPlace: fmt::Debug + Send + Sync {
+pub trait SecretStore: fmt::Debug + Send + Sync {
     /// Returns the secret of a slot, if it is stored here. If this cannot be asked, it fails: with
     /// [`Unsupported`](ErrorKind::Unsupported) if the machine has no such service, so that nobody waits for
     /// an answer.
@@ -30,16 +30,16 @@ pub trait SecretPlace: fmt::Debug + Send + Sync {
 
 /// The secret stores of this machine, by the kind of slot.
 #[derive(Clone, Debug, Default)]
-pub struct Places {
+pub struct SecretStores {
     /// The system's keyring.
-    pub keyring: Option<Arc<dyn SecretPlace>>,
+    pub keyring: Option<Arc<dyn SecretStore>>,
     /// Files that only the owner can read.
-    pub files: Option<Arc<dyn SecretPlace>>,
+    pub files: Option<Arc<dyn SecretStore>>,
 }
 
-impl Places {
+impl SecretStores {
     /// The secret store for slots of a kind.
-    pub(crate) fn of(&self, kind: SlotKind) -> Result<&dyn SecretPlace> {
+    pub(crate) fn of(&self, kind: SlotKind) -> Result<&dyn SecretStore> {
         let place = match kind {
             SlotKind::Keyring => self.keyring.as_deref(),
             SlotKind::File => self.files.as_deref(),
@@ -71,7 +71,7 @@ impl SecretFiles {
     }
 }
 
-impl SecretPlace for SecretFiles {
+impl SecretStore for SecretFiles {
     fn get(&self, vault: VaultId, slot: SlotId) -> Result<Option<Secret>> {
         let path = self.path(vault, slot);
         let attempt =

@@ -17,7 +17,7 @@ use crate::store::sealed::keys::envelope::{Broken, key_of};
 use crate::store::sealed::keys::key::KeyId;
 use crate::store::sealed::keys::unlock::Unlock;
 use crate::store::sealed::keys::workspace::Workspace;
-use crate::store::{Named, Read, Store};
+use crate::store::{BlobNames, Read, Store};
 
 /// The blob that holds who can open the vault.
 pub(crate) const RECORD: &[u8] = b"vault";
@@ -32,26 +32,26 @@ pub(crate) const MARK: &[u8] = b"anew";
 pub(crate) const RUN: &[u8] = b"run";
 
 /// Why something could not be opened.
-pub(crate) enum Trouble {
+pub(crate) enum OpenError {
     /// It is damaged.
     Broken(Broken),
     /// The store failed.
     Failed(Error),
 }
 
-impl From<Broken> for Trouble {
+impl From<Broken> for OpenError {
     fn from(broken: Broken) -> Self {
         Self::Broken(broken)
     }
 }
 
-impl From<Error> for Trouble {
+impl From<Error> for OpenError {
     fn from(error: Error) -> Self {
         Self::Failed(error)
     }
 }
 
-impl Trouble {
+impl OpenError {
     /// The error of a thing that does not open.
     pub(crate) fn of(self, what: &str) -> Error {
         match self {
@@ -65,7 +65,7 @@ impl Trouble {
 type Unwrapped = HashMap<Option<ConversationId>, (Vec<u8>, Arc<DataKeys>)>;
 
 /// The unlocked keys of a vault.
-pub(crate) struct Held {
+pub(crate) struct KeyCache {
     inner: Arc<dyn Store>,
     unlock: Arc<dyn Unlock>,
     unlocked: RwLock<Unlocked>,
@@ -98,7 +98,7 @@ impl DataKeys {
     }
 }
 
-impl Held {
+impl KeyCache {
     /// Unlocks the vault in a store.
     pub(crate) fn unlock(inner: Arc<dyn Store>, unlock: Arc<dyn Unlock>) -> Result<Self> {
         let unlocked = open_record(inner.as_ref(), unlock.as_ref())?;
@@ -132,7 +132,7 @@ impl Held {
     }
 
     /// The keys of a conversation, which is named by its inner name, or of what belongs to none.
-    pub(crate) fn keys(&self, owner: Option<ConversationId>) -> Result<Arc<DataKeys>, Trouble> {
+    pub(crate) fn keys(&self, owner: Option<ConversationId>) -> Result<Arc<DataKeys>, OpenError> {
         if let Some((_, keys)) = self.cache().get(&owner) {
             return Ok(Arc::clone(keys));
         }
@@ -140,7 +140,7 @@ impl Held {
     }
 
     /// The same, read from the store.
-    pub(crate) fn read_keys(&self, owner: Option<ConversationId>) -> Result<Arc<DataKeys>, Trouble> {
+    pub(crate) fn read_keys(&self, owner: Option<ConversationId>) -> Result<Arc<DataKeys>, OpenError> {
         let wrapped = blob(self.inner.as_ref(), owner, DATA)?.ok_or(Broken::NoKey)?;
         self.unwrapped(owner, wrapped)
     }
@@ -150,7 +150,7 @@ impl Held {
         &self,
         owner: Option<ConversationId>,
         wrapped: Vec<u8>,
-    ) -> Result<Arc<DataKeys>, Trouble> {
+    ) -> Result<Arc<DataKeys>, OpenError> {
         if let Some((_, keys)) = self.cache().get(&owner).filter(|(known, _)| *known == wrapped) {
             return Ok(Arc::clone(keys));
         }
@@ -180,7 +180,7 @@ impl Held {
     /// Unlocks again if there is another record at this moment than the one that was opened.
     pub(crate) fn renew_at(&self, rows: &dyn Rows) -> Result<()> {
         let mut record = None;
-        rows.blobs(KEYS, None, Named::One(RECORD), &mut |_, bytes| {
+        rows.blobs(KEYS, None, BlobNames::One(RECORD), &mut |_, bytes| {
             record = Some(bytes.to_vec());
             Ok(())
         })?;
@@ -202,8 +202,8 @@ impl Held {
     }
 
     /// The keys that decrypt the records of a conversation, or of what belongs to none.
-    pub(crate) const fn ring(&self, owner: Option<ConversationId>) -> Ring<'_> {
-        Ring { held: self, owner, keys: Vec::new() }
+    pub(crate) const fn owner_keys(&self, owner: Option<ConversationId>) -> OwnerKeys<'_> {
+        OwnerKeys { key_cache: self, owner, keys: Vec::new() }
     }
 
     fn cache(&self) -> MutexGuard<'_, Unwrapped> {
@@ -212,45 +212,45 @@ impl Held {
 }
 
 /// How many sets of keys one read holds on to.
-const MOST_RINGS: usize = 8;
+const MOST_KEY_SETS: usize = 8;
 
 /// The keys that decrypt the records of one owner.
 #[derive(Clone)]
-pub(crate) struct Ring<'h> {
-    held: &'h Held,
+pub(crate) struct OwnerKeys<'h> {
+    key_cache: &'h KeyCache,
     owner: Option<ConversationId>,
     /// All that were seen: a read sees a snapshot, and the keys of that snapshot may be gone before it ends.
     keys: Vec<Arc<DataKeys>>,
 }
 
-impl Ring<'_> {
+impl OwnerKeys<'_> {
     /// Decrypts an envelope in place.
     pub(crate) fn open<'e>(
         &mut self,
         usage: Use,
-        tag: &str,
+        context: &str,
         place: &[&[u8]],
         envelope: &'e mut [u8],
-    ) -> Result<&'e [u8], Trouble> {
+    ) -> Result<&'e [u8], OpenError> {
         let id = key_of(envelope)?;
         if self.find(id).is_none() {
             self.look_for(id)?;
         }
         let key = self.find(id).ok_or(Broken::Key(id))?;
-        Ok(key.open_in_place(usage, tag, place, envelope)?)
+        Ok(key.open_in_place(usage, context, place, envelope)?)
     }
 
     /// Opens an envelope as it is stored, into a buffer.
     pub(crate) fn open_stored<'b>(
         &mut self,
         usage: Use,
-        tag: &str,
+        context: &str,
         place: &[&[u8]],
         stored: &[u8],
         buffer: &'b mut Vec<u8>,
-    ) -> Result<&'b [u8], Trouble> {
-        self.held.encoding.read(stored, buffer)?;
-        self.open(usage, tag, place, buffer)
+    ) -> Result<&'b [u8], OpenError> {
+        self.key_cache.encoding.read(stored, buffer)?;
+        self.open(usage, context, place, buffer)
     }
 
     fn find(&self, id: KeyId) -> Option<&DataKey> {
@@ -258,14 +258,14 @@ impl Ring<'_> {
     }
 
     /// Looks for a key: among those at hand, and in the store.
-    fn look_for(&mut self, id: KeyId) -> Result<(), Trouble> {
-        self.keys.push(self.held.keys(self.owner)?);
+    fn look_for(&mut self, id: KeyId) -> Result<(), OpenError> {
+        self.keys.push(self.key_cache.keys(self.owner)?);
         if self.find(id).is_none() {
-            self.keys.push(self.held.read_keys(self.owner)?);
+            self.keys.push(self.key_cache.read_keys(self.owner)?);
         }
         if self.find(id).is_none() {
             // A store full of damage asks for each of its records.
-            let surplus = self.keys.len().saturating_sub(MOST_RINGS);
+            let surplus = self.keys.len().saturating_sub(MOST_KEY_SETS);
             self.keys.drain(..surplus);
         }
         Ok(())
@@ -275,12 +275,12 @@ impl Ring<'_> {
     pub(crate) fn open_text(
         &mut self,
         usage: Use,
-        tag: &str,
+        context: &str,
         place: &[&[u8]],
         stored: &[u8],
-    ) -> Result<String, Trouble> {
+    ) -> Result<String, OpenError> {
         let mut buffer = Vec::new();
-        let inside = self.open_stored(usage, tag, place, stored, &mut buffer)?;
+        let inside = self.open_stored(usage, context, place, stored, &mut buffer)?;
         Ok(str::from_utf8(inside).map_err(|_| Broken::Inside)?.to_owned())
     }
 }
@@ -294,7 +294,7 @@ fn open_record(inner: &dyn Store, unlock: &dyn Unlock) -> Result<Unlocked> {
 /// One of the vault's own blobs of keys.
 pub(crate) fn blob(inner: &dyn Read, owner: Option<ConversationId>, name: &[u8]) -> Result<Option<Vec<u8>>> {
     let mut found = None;
-    inner.get(KEYS, owner, Named::One(name), &mut |_, bytes| {
+    inner.get(KEYS, owner, BlobNames::One(name), &mut |_, bytes| {
         found = Some(bytes.to_vec());
         Ok(())
     })?;
