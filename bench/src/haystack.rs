@@ -112,8 +112,8 @@ impl Random {
         self.words(1_100)
     }
 
-    /// Text of once to three times so many bytes: few words are frequent, most are rare, and one in fifty occurs nowhere
-    /// else.
+    /// Text of once to three times so many bytes: few words are frequent, most are rare,
+    /// and one in fifty occurs nowhere else.
     pub fn words(&mut self, least: usize) -> String {
         let length = least + (self.number() % (2 * least as u64)) as usize;
         let mut text = String::with_capacity(length + 32);

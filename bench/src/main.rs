@@ -1,7 +1,8 @@
 //! Measures Rejoin, other stores and the limit side by side, and prints one table of ratios.
 //!
-//! The driver starts a process per contestant, asks for samples over pipes, and holds each against a reference that
-//! ran a moment before. The same program is the contestant's process, under the hidden commands `run` and `list`.
+//! The driver starts a process per contestant, asks for samples over pipes, and holds each
+//! against a reference that ran a moment before. The same program is the contestant's process,
+//! under the hidden commands `run` and `list`.
 
 mod contestants;
 mod driver;

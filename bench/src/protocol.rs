@@ -1,7 +1,7 @@
 //! What the driver asks of a contestant's process and what it answers: one JSON object a line, each way.
 //!
-//! The README describes it for contestants in other languages. A contestant times itself, so the cost of the pipe
-//! is in no sample.
+//! The README describes it for contestants in other languages. A contestant times itself, so
+//! the cost of the pipe is in no sample.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
 pub(crate) enum Request {
-    /// Stores the messages of a file of JSON lines, a new conversation every `per_conversation` lines. Not timed.
+    /// Stores the messages of a file of JSON lines, a new conversation every
+    /// `per_conversation` lines. Not timed.
     Fill { file: PathBuf, per_conversation: usize },
     /// Starts a conversation and makes it the current one. Not timed.
     Begin,

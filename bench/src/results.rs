@@ -79,7 +79,8 @@ impl Measure {
     }
 }
 
-/// Returns the median over all rounds of the ratio within each round: a slow minute of the machine weighs one vote.
+/// Returns the median over all rounds of the ratio within each round: a slow
+/// minute of the machine weighs one vote.
 pub(crate) fn median_ratio(rounds: &[Round], part: f64) -> f64 {
     median(&rounds.iter().map(|round| round.ratio(part)).collect::<Vec<f64>>())
 }

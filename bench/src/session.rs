@@ -63,8 +63,8 @@ impl Session {
 
     /// Keeps the process on one processor, which `round` chooses.
     ///
-    /// Two processors of one machine can differ by half, by what else runs beside each; contestant and reference
-    /// never run at the same time, so they can share one.
+    /// Two processors of one machine can differ by half, by what else runs beside each; contestant and
+    /// reference never run at the same time, so they can share one.
     pub(crate) fn pin(&self, round: usize) -> Result<()> {
         let allowed = sched_getaffinity(None).context(|| "ask which processors may be used".into())?;
         let processors: Vec<usize> =
@@ -77,8 +77,8 @@ impl Session {
 
     /// Returns the most memory the process has held, in megabytes.
     ///
-    /// Taken from the kernel's record of the address space: the record of the process (`ru_maxrss`) starts with the
-    /// size of the parent.
+    /// Taken from the kernel's record of the address space: the record of the process
+    /// (`ru_maxrss`) starts with the size of the parent.
     pub(crate) fn peak_megabytes(&self) -> Result<f64> {
         let file = format!("/proc/{}/status", self.child.id());
         let status = std::fs::read_to_string(&file).context(|| format!("read `{file}`"))?;

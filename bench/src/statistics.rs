@@ -1,7 +1,7 @@
 //! Percentiles, and the one ratio that the table prints.
 
-/// The percentile of the headline ratio. Other programs only ever add time to a sample, so a low percentile is near
-/// the cost of the code; p10 still has several samples below it in each round. The README says more.
+/// The percentile of the headline ratio. Other programs only ever add time to a sample, so a low percentile
+/// is near the cost of the code; p10 still has several samples below it in each round. The README says more.
 pub(crate) const HEADLINE: f64 = 0.10;
 
 /// Returns the value below which the given part of all values lies; not a number if there are none.

@@ -1,7 +1,8 @@
 //! Counts the syncs of an operation by tracing a contestant's system calls.
 //!
-//! A sync between the request and its reply is on the path; a sync outside is counted apart. The driver waits a
-//! moment after each reply, so that work left to another thread falls outside. Closing the store is not counted.
+//! A sync between the request and its reply is on the path; a sync outside is counted apart.
+//! The driver waits a moment after each reply, so that work left to another thread falls
+//! outside. Closing the store is not counted.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -71,7 +72,8 @@ fn read_trace(trace: &str, operation: &str) -> Syncs {
     let (mut on_path, mut apart, mut pending) = (0, 0, 0);
     for line in trace.lines() {
         if line.contains("read") && line.contains(&request) {
-            // What happened since the last request was apart from it; what follows the very last is the close.
+            // What happened since the last request was apart from it; what
+            // follows the very last is the close.
             apart += pending;
             pending = 0;
             requests += 1;

@@ -13,8 +13,8 @@ use crate::protocol::{Reply, Request, Sample};
 use rejoin_bench::data::MESSAGES_PER_TURN;
 use rejoin_bench::failure::{Context, Result, chain};
 
-/// The most messages handed to one append while a store is being filled: enough that the sync costs nothing, few
-/// enough that memory stays small.
+/// The most messages handed to one append while a store is being filled: enough that the sync costs
+/// nothing, few enough that memory stays small.
 const FILL_CHUNK: usize = 1_000;
 
 /// Something that answers requests: a contestant, or a reference that knows only a few of them.

@@ -1,7 +1,7 @@
 //! How long a format takes to read a long file, beside the time that parsing its JSON takes.
 //!
-//! The files are written by the formats themselves. Both sides take turns in going first, and the smallest time of each
-//! counts, because other programs on the machine only ever add time.
+//! The files are written by the formats themselves. Both sides take turns in going first, and the smallest
+//! time of each counts, because other programs on the machine only ever add time.
 
 use std::error::Error;
 use std::fs::{self, File};
@@ -94,8 +94,8 @@ fn talk(sentence: &str) -> Tree {
     tree
 }
 
-/// Every line as JSON, one at a time, in a buffer of the size that a format reads with. A whole file in memory would
-/// be slower: its pages have to be made.
+/// Every line as JSON, one at a time, in a buffer of the size that a format reads with. A whole file in
+/// memory would be slower: its pages have to be made.
 fn parse(path: &Path) -> Result<(), Box<dyn Error>> {
     let mut lines = BufReader::with_capacity(256 * 1024, File::open(path)?);
     let mut line = String::new();

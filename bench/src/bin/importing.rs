@@ -1,9 +1,11 @@
-//! What an import costs: bytes written for each byte read, syncs and memory, into SQLite and into plain files.
+//! What an import costs: bytes written for each byte read, syncs and memory,
+//! into SQLite and into plain files.
 //!
-//! `importing 1000x15 jsonl:20000x2` writes so many sessions of Claude Code by so many messages and has them imported by the
-//! `rejoin` that lies beside this program, into a store of the kind before the colon, or of each kind. It fails where an import
-//! writes more than its bar, or takes more memory. Bytes are those that the process caused to be written to a disk
-//! (`write_bytes` of `/proc`), so the scratch directory, `.`, has to be on one. Syncs are counted in a second import, by `strace`.
+//! `importing 1000x15 jsonl:20000x2` writes so many sessions of Claude Code by so many messages and has them
+//! imported by the `rejoin` that lies beside this program, into a store of the kind before the colon, or of
+//! each kind. It fails where an import writes more than its bar, or takes more memory. Bytes are those that
+//! the process caused to be written to a disk (`write_bytes` of `/proc`), so the scratch directory, `.`, has
+//! to be on one. Syncs are counted in a second import, by `strace`.
 
 use std::fmt::Write as _;
 use std::fs;

@@ -1,7 +1,7 @@
 //! What taking secrets out costs, beside parsing the JSON of the same messages and beside appending them.
 //!
-//! Processor time of one thread. The sides take turns, and the smallest time of each counts, because other programs on
-//! the machine only ever add time.
+//! Processor time of one thread. The sides take turns, and the smallest time of each counts, because other
+//! programs on the machine only ever add time.
 
 use std::error::Error;
 use std::sync::Arc;

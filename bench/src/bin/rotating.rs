@@ -1,10 +1,11 @@
 //! How long a vault takes to get new keys, for so many conversations of so many messages.
 //!
-//! `cargo run --release -p rejoin-bench --bin rotating -- 10000x20 500x2000 jsonl:10000x20` measures vaults of so many
-//! conversations by so many messages. The middle one of three rotations counts, beside one write that is synced, and beside a
-//! vault of as many short conversations. It fails beyond its bars: two seconds for up to ten thousand conversations, whatever they hold,
-//! and no more than twice the processor time of short ones, with room for a fold of the log. With `--processor` the first bar is one of processor time too, so that a busy
-//! machine or a slow disk changes little.
+//! `cargo run --release -p rejoin-bench --bin rotating -- 10000x20 500x2000 jsonl:10000x20` measures vaults
+//! of so many conversations by so many messages. The middle one of three rotations counts, beside one write
+//! that is synced, and beside a vault of as many short conversations. It fails beyond its bars: two seconds
+//! for up to ten thousand conversations, whatever they hold, and no more than twice the processor time of
+//! short ones, with room for a fold of the log. With `--processor` the first bar is one of processor time
+//! too, so that a busy machine or a slow disk changes little.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -24,7 +25,8 @@ const TURN: u64 = 500;
 
 const ROUNDS: usize = 3;
 
-/// How many messages a short conversation has: enough for a page of a database, so that each head is on another one.
+/// How many messages a short conversation has: enough for a page of a database,
+/// so that each head is on another one.
 const SHORT: u64 = 20;
 
 /// How many conversations may take as long as `WHOLE`; more may take longer.
@@ -34,7 +36,8 @@ const WHOLE: Duration = Duration::from_secs(2);
 /// How many times as much processor time conversations may take as short ones.
 const LONGER: u32 = 2;
 
-/// And how much more, whatever they hold: where a store is larger than its log, six megabytes of log may be folded meanwhile.
+/// And how much more, whatever they hold: where a store is larger than its log, six
+/// megabytes of log may be folded meanwhile.
 const FOLD: Duration = Duration::from_millis(100);
 
 fn main() -> Answer<ExitCode> {

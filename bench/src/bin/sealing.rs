@@ -1,9 +1,10 @@
-//! What sealing costs: appending, loading and listing in a vault, beside the same in the store alone, SQLite and plain files.
+//! What sealing costs: appending, loading and listing in a vault, beside the same in the
+//! store alone, SQLite and plain files.
 //!
-//! Both sides take turns in going first. Of appends the median counts, of what reads the smallest time. Beside the time that
-//! passes stands the processor time of all threads, which other programs on the machine disturb less. Words after the
-//! directory choose what is measured: `appends`, `loads`, `lists`, or `loads=1000` for another number of messages. It fails where an
-//! append or a load is beyond its bar.
+//! Both sides take turns in going first. Of appends the median counts, of what reads the smallest time.
+//! Beside the time that passes stands the processor time of all threads, which other programs on the machine
+//! disturb less. Words after the directory choose what is measured: `appends`, `loads`, `lists`, or
+//! `loads=1000` for another number of messages. It fails where an append or a load is beyond its bar.
 
 use std::path::Path;
 use std::process::ExitCode;

@@ -1,4 +1,5 @@
-//! The reference for a load: a file of JSON lines read whole and parsed into typed values by the fastest parser.
+//! The reference for a load: a file of JSON lines read whole and parsed into
+//! typed values by the fastest parser.
 
 use std::path::PathBuf;
 

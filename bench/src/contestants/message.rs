@@ -1,7 +1,7 @@
 //! A message as typed values, for the reference parse and the bare store.
 //!
-//! One flat block type: sonic-rs fills it in one pass, while a tagged enum would be buffered first and cost a third
-//! more. That makes it the fastest typed parse to be compared with.
+//! One flat block type: sonic-rs fills it in one pass, while a tagged enum would be buffered first and cost a
+//! third more. That makes it the fastest typed parse to be compared with.
 
 use serde::Deserialize;
 

@@ -30,8 +30,8 @@ pub(crate) const BUILT_IN: &[&str] = &[REJOIN, SQLITE_BARE];
 
 /// A store of conversations that can be measured.
 ///
-/// One value lives in one process of its own. It remembers a current conversation, on which append, load and fork
-/// work. What is timed is said at each method; everything else may take its time.
+/// One value lives in one process of its own. It remembers a current conversation, on which append, load and
+/// fork work. What is timed is said at each method; everything else may take its time.
 pub(crate) trait Contestant: Sized {
     /// A turn in the contestant's own types, ready to be handed to `append`.
     type Turn;
@@ -68,7 +68,8 @@ pub(crate) trait Contestant: Sized {
     /// Timed: returns the `limit` conversations that were active last, newest first.
     fn list(&mut self, limit: usize) -> Result<Vec<Listed>>;
 
-    /// Timed: finds the newest `limit` messages that contain `word`, reads their text, and returns how many there are.
+    /// Timed: finds the newest `limit` messages that contain `word`, reads their
+    /// text, and returns how many there are.
     fn search(&mut self, word: &str, limit: usize) -> Result<usize>;
 
     /// Timed: forks the current conversation at its middle message. On return the fork survives a power cut.

@@ -1,7 +1,7 @@
 //! The reference for a durable append: the bytes of the turn written to the end of a file, then `fdatasync`.
 //!
-//! The file grows with every write. Writing into blocks allocated before is faster, but no store can know how much
-//! will be said.
+//! The file grows with every write. Writing into blocks allocated before is faster, but no
+//! store can know how much will be said.
 
 use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};

@@ -1,8 +1,8 @@
 //! The least a SQLite store can do: the limit for every row that SQLite answers.
 //!
-//! It stores bodies and what a list needs, with the same hardening as Rejoin's store, and nothing else: no message
-//! ids, no digests, no branching. So its list is one indexed query, its search is bare FTS5 and its fork is one
-//! durable row.
+//! It stores bodies and what a list needs, with the same hardening as Rejoin's store, and nothing
+//! else: no message ids, no digests, no branching. So its list is one indexed query, its search is
+//! bare FTS5 and its fork is one durable row.
 
 use std::path::Path;
 
@@ -12,8 +12,8 @@ use super::message::{Message, weigh};
 use super::{Contestant, Listed, Loaded};
 use rejoin_bench::failure::{Context, Result};
 
-/// The settings of Rejoin's store, so that a ratio compares designs and not settings. Checkpoints happen between
-/// turns, never inside one.
+/// The settings of Rejoin's store, so that a ratio compares designs and not settings. Checkpoints
+/// happen between turns, never inside one.
 const SETTINGS: &str = "
     PRAGMA page_size = 16384;
     PRAGMA journal_mode = WAL;
@@ -27,8 +27,8 @@ const SETTINGS: &str = "
 
 const SCHEMA: &str = include_str!("sqlite_bare.sql");
 
-/// Turns between checkpoints: their pages come to about four megabytes of log, and the two or three syncs of a
-/// checkpoint to far less than a tenth of a sync a turn.
+/// Turns between checkpoints: their pages come to about four megabytes of log, and the two or three syncs of
+/// a checkpoint to far less than a tenth of a sync a turn.
 const TURNS_PER_CHECKPOINT: usize = 64;
 
 /// Room for the number of a message under its conversation in one integer key.
@@ -133,7 +133,8 @@ impl Contestant for SqliteBare {
 
     fn rest(&mut self) -> Result<()> {
         if self.logged >= TURNS_PER_CHECKPOINT {
-            // The log keeps its length: later turns overwrite blocks that the file system has already allocated.
+            // The log keeps its length: later turns overwrite blocks that the
+            // file system has already allocated.
             self.connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))?;
             self.logged = 0;
         }

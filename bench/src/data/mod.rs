@@ -1,7 +1,7 @@
 //! The conversations that every contestant is measured with, the same on every machine.
 //!
-//! Everything follows from a seed, so two runs differ only in what is measured. The data goes to contestants as
-//! files of JSON lines, one message a line, so that a contestant in another language needs no generator.
+//! Everything follows from a seed, so two runs differ only in what is measured. The data goes to contestants
+//! as files of JSON lines, one message a line, so that a contestant in another language needs no generator.
 
 mod random;
 mod turns;

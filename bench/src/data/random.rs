@@ -1,7 +1,7 @@
 //! A small generator of random numbers whose sequence never changes.
 //!
-//! A library's generator may change its sequence in a new version, and then two runs of the benchmark would measure
-//! different data. This is SplitMix64, which is fixed by its constants.
+//! A library's generator may change its sequence in a new version, and then two runs of the benchmark would
+//! measure different data. This is SplitMix64, which is fixed by its constants.
 
 pub(crate) struct Random {
     state: u64,

@@ -1,6 +1,7 @@
 //! Turns of four messages in Rejoin's message JSON: question, tool call, tool result, answer.
 //!
-//! The sizes give a mean of 2.2 KB a message, with one tool result in twenty of 50 KB, as long agent sessions have.
+//! The sizes give a mean of 2.2 KB a message, with one tool result in twenty of
+//! 50 KB, as long agent sessions have.
 
 use serde_json::{Value, json};
 
@@ -14,7 +15,8 @@ const RESULT: usize = 3_950;
 const LARGE_RESULT: usize = 50_000;
 const ANSWER: usize = 1_500;
 
-/// The question and the answer may hold the common word, so 0.2 in two of four messages is one message in ten.
+/// The question and the answer may hold the common word, so 0.2 in two of four
+/// messages is one message in ten.
 const COMMON_PROBABILITY: f64 = 0.2;
 
 /// An endless, repeatable sequence of turns.

@@ -1,4 +1,5 @@
-//! Text that looks enough like writing: few words are frequent, most are rare, and some need escaping in JSON.
+//! Text that looks enough like writing: few words are frequent, most are rare,
+//! and some need escaping in JSON.
 
 use super::random::Random;
 

@@ -1,7 +1,7 @@
 //! A durable append of a turn of four messages, against the same bytes written and synced to a growing file.
 //!
-//! A store with a log has two costs: while the log grows, and once a checkpoint lets it overwrite its own blocks. One
-//! percentile over both would show whichever is cheaper, so each is a row.
+//! A store with a log has two costs: while the log grows, and once a checkpoint lets it overwrite its own
+//! blocks. One percentile over both would show whichever is cheaper, so each is a row.
 
 use std::path::Path;
 

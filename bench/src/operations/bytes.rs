@@ -1,5 +1,5 @@
-//! The bytes of many conversations on disk, without and with a full-text index, against the same messages as JSON
-//! lines. The store it leaves behind is the one that is listed and searched.
+//! The bytes of many conversations on disk, without and with a full-text index, against the same messages as
+//! JSON lines. The store it leaves behind is the one that is listed and searched.
 
 use super::{Arena, fill, headline, weigh};
 use crate::entrant::Entrant;

@@ -1,5 +1,5 @@
-//! Whether an append slows down as the conversation grows: the same append at the end of a very long conversation
-//! and of an empty one.
+//! Whether an append slows down as the conversation grows: the same append at the end of a very
+//! long conversation and of an empty one.
 //!
 //! Each append has a raw write beside it. Dividing by those removes what the disk did in between.
 

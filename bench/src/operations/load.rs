@@ -1,5 +1,5 @@
-//! Loading a long conversation, against reading and parsing the same messages from a file of JSON lines; and the
-//! memory that takes.
+//! Loading a long conversation, against reading and parsing the same messages from a file of
+//! JSON lines; and the memory that takes.
 
 use std::path::Path;
 

@@ -22,8 +22,8 @@ use rejoin_bench::failure::{Context, Result};
 /// How many conversations a list shows and how many messages a search returns.
 pub(crate) const PAGE: usize = 20;
 
-/// Operations of a few microseconds are sampled in so many batches a round: a process that was just woken spends longer
-/// on its caches than on the query.
+/// Operations of a few microseconds are sampled in so many batches a round: a process that was just woken
+/// spends longer on its caches than on the query.
 pub(crate) const BATCHES: usize = 4;
 
 /// What every operation needs to know.
@@ -61,8 +61,8 @@ impl Arena {
 
 /// Takes `pairs` samples, or batches of samples, of each side in turn.
 ///
-/// The two sides take turns in going first, because the second is a quarter faster on a disk that was just synced.
-/// Fails if they found different things: a contestant that does less is not faster.
+/// The two sides take turns in going first, because the second is a quarter faster on a disk that was just
+/// synced. Fails if they found different things: a contestant that does less is not faster.
 pub(crate) fn pair(
     reference: &mut Session,
     contestant: &mut Session,

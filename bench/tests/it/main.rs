@@ -64,7 +64,8 @@ fn a_contestant_in_another_language_can_join() {
     assert_eq!(operations_of("plain_lines", &printed), expected, "{printed}");
 }
 
-/// Runs one of the programs that measure one thing, and answers whether it stayed within its bars, with the table.
+/// Runs one of the programs that measure one thing, and answers whether it
+/// stayed within its bars, with the table.
 fn measured(program: &str, arguments: &[&str]) -> (bool, String) {
     let scratch = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("the build directory is writable");
     let output = Command::new(program)
@@ -81,8 +82,8 @@ fn rows(printed: &str) -> Vec<&str> {
     printed.lines().skip(2).filter_map(|line| line.split(" | ").next()).map(|cell| &cell[2..]).collect()
 }
 
-// Of the service a vault of files is left out: a purge takes 290 of the 500 ms of its bar where the code is optimised, and twice
-// the bar where it is not, by processor time too.
+// Of the service a vault of files is left out: a purge takes 290 of the 500 ms of its bar where the code is
+// optimised, and twice the bar where it is not, by processor time too.
 #[test]
 fn the_storage_service_stays_within_its_bars() {
     let (is_within, printed) = measured(env!("CARGO_BIN_EXE_service"), &["--processor", "--databases"]);

@@ -1,10 +1,11 @@
-//! Whether recording delays streamed text: a loopback server sends tokens on a fixed schedule, and the same talk is
-//! held with a store on disk and with none, in turn.
+//! Whether recording delays streamed text: a loopback server sends tokens on a fixed schedule, and the same
+//! talk is held with a store on disk and with none, in turn.
 //!
 //!     cargo bench -p rejoin-agent --bench streaming -- [ROUNDS] [DIRECTORY]
 //!
-//! The first token counts from the moment the message is said, so it includes the sync of that message. Ratios are
-//! medians over the rounds of what each round found, so a slow moment of the machine weighs one vote.
+//! The first token counts from the moment the message is said, so it includes the sync of
+//! that message. Ratios are medians over the rounds of what each round found, so a slow
+//! moment of the machine weighs one vote.
 
 use std::error::Error;
 use std::io::{BufRead, BufReader, Write};

@@ -5,11 +5,11 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
-/// The identity of a directory: it stays when the directory is renamed, and a copy or a replacement has another. None where
-/// there is no directory.
+/// The identity of a directory: it stays when the directory is renamed, and a copy or a replacement has
+/// another. None where there is no directory.
 ///
-/// File systems use inode numbers again, so the time of creation belongs to it where the file system keeps one. The
-/// device does not: its number may change when the machine starts.
+/// File systems use inode numbers again, so the time of creation belongs to it where the file system keeps
+/// one. The device does not: its number may change when the machine starts.
 pub fn directory_identity(directory: &Path) -> Option<String> {
     let metadata = fs::metadata(directory).ok().filter(fs::Metadata::is_dir)?;
     let created = metadata.created().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());

@@ -1,7 +1,7 @@
 //! The environment of child processes. This is the one place that starts a program.
 //!
-//! A child gets the variables of this process, except those that hold what only this process may know, such as the keys
-//! of providers.
+//! A child gets the variables of this process, except those that hold what only this process may
+//! know, such as the keys of providers.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};

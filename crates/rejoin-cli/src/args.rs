@@ -13,7 +13,8 @@ use crate::ui::paint::ColorChoice;
 
 /// Keep, find and continue conversations with AI models
 ///
-/// Talk to a model, leave, and come back. Any script or agent can keep its history here too, with `rejoin append`.
+/// Talk to a model, leave, and come back. Any script or agent can keep its
+/// history here too, with `rejoin append`.
 #[derive(Debug, Parser)]
 #[command(name = "rejoin", version, after_help = EXAMPLES)]
 #[command(subcommand_value_name = "COMMAND")]
@@ -31,8 +32,9 @@ pub(crate) struct Arguments {
 impl Arguments {
     /// Reads the command line.
     ///
-    /// To describe every command to clap takes longer than most of them run, so only the one that is named first is described.
-    /// What is wrong, or asks for help, is read again among all of them, because the answer may name any.
+    /// To describe every command to clap takes longer than most of them run, so only the one that
+    /// is named first is described. What is wrong, or asks for help, is read again among all of
+    /// them, because the answer may name any.
     pub(crate) fn read(words: impl Iterator<Item = OsString> + Clone) -> Result<Self, clap::Error> {
         let first = words.clone().nth(1);
         let described = first.as_deref().and_then(OsStr::to_str).and_then(describe_for);

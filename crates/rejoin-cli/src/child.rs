@@ -13,8 +13,8 @@ const PASSPHRASE: &str = "REJOIN_PASSPHRASE_FILE";
 const OTHERS: [&str; 3] = ["ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN", "CODEX_API_KEY"];
 
 impl Context {
-    /// The environment of every program that this one starts: commands of tools, MCP servers, git, the pager, the
-    /// editor, and what prints a key.
+    /// The environment of every program that this one starts: commands of tools, MCP servers, git, the
+    /// pager, the editor, and what prints a key.
     pub(crate) fn environment(&self) -> Environment {
         let configured = self.config.providers().into_iter().filter_map(|provider| provider.api_key_env);
         let names: Vec<String> = configured.chain(known().map(str::to_owned)).collect();
@@ -25,8 +25,8 @@ impl Context {
         Environment::without(names.into_iter().chain(copies))
     }
 
-    /// The environment of an agent that goes on in the place of this program. It asks its own provider, so it gets the
-    /// keys of providers, as it would from the shell.
+    /// The environment of an agent that goes on in the place of this program. It asks its own provider, so it
+    /// gets the keys of providers, as it would from the shell.
     pub(crate) fn environment_of_agent(&self) -> Environment {
         Environment::without([PASSPHRASE])
     }

@@ -146,7 +146,8 @@ impl Context {
         BufWriter::new(io::stdout().lock())
     }
 
-    /// Answers with one text that somebody else may have written: as it is for a program, made safe at a terminal.
+    /// Answers with one text that somebody else may have written: as it is for
+    /// a program, made safe at a terminal.
     pub(crate) fn answer_text(&self, text: &str) -> Result<(), Failure> {
         let mut answer = self.answer();
         match self.surroundings.terminal.stdout {

@@ -1,6 +1,7 @@
 //! `docs/cli.md`, written from the commands, the key table and the kinds of failure, so that it cannot drift.
 //!
-//! The test compares. With `REJOIN_WRITE_DOCS=1`, which is what `just help-pages` sets, it writes the file instead.
+//! The test compares. With `REJOIN_WRITE_DOCS=1`, which is what `just
+//! help-pages` sets, it writes the file instead.
 
 use std::env;
 use std::fmt::Write;

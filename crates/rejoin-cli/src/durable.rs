@@ -12,7 +12,8 @@ use rustix::io::Errno;
 
 /// Replaces `path` with `content`, and returns once it would survive a crash.
 ///
-/// A file that exists keeps its permissions, except that others cannot write it; a new one is readable by its owner only.
+/// A file that exists keeps its permissions, except that others cannot write it; a
+/// new one is readable by its owner only.
 pub(crate) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     write(path, content, mode_of(path), Existing::Goes)
 }
@@ -49,7 +50,8 @@ fn write(path: &Path, content: &[u8], mode: u32, existing: Existing) -> io::Resu
     // The rename itself lives in the directory.
     let synced = File::open(directory).and_then(|directory| directory.sync_all());
     if synced.is_err() && existing == Existing::Stays {
-        // A new file that may be lost was not written. Left there, it would stand in the way of the next attempt.
+        // A new file that may be lost was not written. Left there, it would
+        // stand in the way of the next attempt.
         let _ = fs::remove_file(path);
     }
     synced
@@ -58,7 +60,8 @@ fn write(path: &Path, content: &[u8], mode: u32, existing: Existing) -> io::Resu
 /// Renames, unless something has the new name.
 fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
-        // Some file systems cannot do both in one step. Looking first leaves a moment in which another may come.
+        // Some file systems cannot do both in one step. Looking first leaves a
+        // moment in which another may come.
         Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) if fs::symlink_metadata(to).is_err() => {
             fs::rename(from, to)
         }
@@ -73,8 +76,8 @@ pub(crate) fn create_private_directory(directory: &Path) -> io::Result<()> {
 }
 
 fn write_new(path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
-    // Whoever opens a file keeps it open when it is closed to others later, so it is private until it is complete. An odd
-    // umask must not take from the owner either.
+    // Whoever opens a file keeps it open when it is closed to others later, so it is private until it is
+    // complete. An odd umask must not take from the owner either.
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
     file.write_all(content)?;
     file.set_permissions(Permissions::from_mode(mode))?;

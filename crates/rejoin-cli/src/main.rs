@@ -65,8 +65,9 @@ fn main() -> ExitCode {
     }
 }
 
-/// Makes a write beyond the limit on the size of files (`ulimit -f`) an error like any other. Unhandled, the signal ends
-/// the process without a word. Programs that Rejoin starts get the default back: a handler does not survive `exec`.
+/// Makes a write beyond the limit on the size of files (`ulimit -f`) an error like any other.
+/// Unhandled, the signal ends the process without a word. Programs that Rejoin starts get the default
+/// back: a handler does not survive `exec`.
 fn survive_size_limit() {
     // Nobody reads the flag; the failed write tells it all. Without the handler everything else works.
     let _ = flag::register(SIGXFSZ, Arc::default());

@@ -35,7 +35,8 @@ pub(crate) fn conversation(archive: &Archive, name: &str) -> Result<StoredConver
 pub(crate) fn message(archive: &Archive, name: &str) -> Result<(StoredConversation, StoredMessage), Failure> {
     match resolve(archive, name)? {
         Named::Message(id, message) => {
-            // Where reads pass over what is damaged, one that is asked for by its id must be told all the same.
+            // Where reads pass over what is damaged, one that is asked for by
+            // its id must be told all the same.
             let found = archive.messages(id, &[message])?.pop();
             let damaged = || archive.reader().passed_over().into_iter().next().unwrap_or_default();
             let found = found.ok_or_else(|| Failure::new(Kind::Corrupt, damaged()))?;

@@ -76,8 +76,8 @@ impl Context {
         self.warn_of_missing(&archive.reader().passed_over(), &verify)
     }
 
-    /// Says what was left out because it cannot be read: for programs everything, for people a count and the first few.
-    /// With `store.strict` it is an error, so whoever answers calls this first.
+    /// Says what was left out because it cannot be read: for programs everything, for people a count and the
+    /// first few. With `store.strict` it is an error, so whoever answers calls this first.
     pub(crate) fn warn_of_missing(&self, missing: &[String], verify: &str) -> Result<(), Failure> {
         let hint = format!("run `rejoin doctor` to see what to do, or `{verify}`");
         if self.config.is_strict()
@@ -206,8 +206,8 @@ pub(crate) fn carry_active(archive: &Archive, from: &str, to: &str) -> Result<()
     Ok(archive.state().remember(&from, None)?)
 }
 
-/// What a directory says about its project: the id it carries, or its path. Whether the id counts there is decided in
-/// `project_key`.
+/// What a directory says about its project: the id it carries, or its path. Whether the id
+/// counts there is decided in `project_key`.
 pub(crate) fn key_of(directory: &Path) -> Result<String, Failure> {
     let identity = directory.join(IDENTITY);
     let unusable = |why: &str| {

@@ -29,7 +29,8 @@ pub(crate) enum Others {
     Read,
 }
 
-/// Sees to the files that the program reads before anything else: configuration, trust, and the directories of its own.
+/// Sees to the files that the program reads before anything else: configuration,
+/// trust, and the directories of its own.
 pub(crate) fn keep_own(surroundings: &Surroundings, manner: Manner) -> Result<(), Failure> {
     let user = surroundings.user;
     let (config, data, state) =
@@ -51,9 +52,9 @@ pub(crate) fn keep_own(surroundings: &Surroundings, manner: Manner) -> Result<()
     Ok(())
 }
 
-/// Refuses directories that another user could put others in the place of, because they can rename what lies above. What
-/// is above is not Rejoin's, so its permissions are left to the user, as those of a home are by sshd. Returns the
-/// first of those above that do not exist.
+/// Refuses directories that another user could put others in the place of, because they can rename what lies
+/// above. What is above is not Rejoin's, so its permissions are left to the user, as those of a home are by
+/// sshd. Returns the first of those above that do not exist.
 fn refuse_replaceable<'a>(
     user: User,
     directories: impl Iterator<Item = &'a Path>,

@@ -1,7 +1,8 @@
 //! Reads small files that a folder brings along, such as `AGENTS.md`, `.rejoin/project` or `.git/HEAD`.
 //!
-//! Nobody knows who wrote them, so one function reads them all: never through a link out of the folder, never anything but
-//! a regular file, never more than was asked for, and nothing that another user owns or can write.
+//! Nobody knows who wrote them, so one function reads them all: never through a link out of
+//! the folder, never anything but a regular file, never more than was asked for, and nothing
+//! that another user owns or can write.
 
 use std::fs::{self, Metadata, OpenOptions};
 use std::io::{self, Read};
@@ -61,8 +62,8 @@ pub(crate) fn read_inside(file: &Path, directory: &Path, most: usize) -> Reading
     }
 }
 
-/// The same, and a file that is not there is absent also in a directory of another user. Most files that are looked for do not
-/// exist, and then nothing needs to be judged.
+/// The same, and a file that is not there is absent also in a directory of another user. Most files that are
+/// looked for do not exist, and then nothing needs to be judged.
 pub(crate) fn read_if_there(file: &Path, directory: &Path, most: usize) -> Reading {
     let first = file.strip_prefix(directory).ok().and_then(|below| below.components().next());
     if let Some(Component::Normal(step)) = first
@@ -84,7 +85,8 @@ enum Way {
     Linked,
 }
 
-/// Looks at each step on the way to a file. Most files that are looked for do not exist, and the first step tells.
+/// Looks at each step on the way to a file. Most files that are looked for do
+/// not exist, and the first step tells.
 fn way_to(user: User, file: &Path, directory: &Path) -> io::Result<Way> {
     let Ok(below) = file.strip_prefix(directory) else { return Ok(Way::Linked) };
     let mut place = directory.to_owned();
@@ -152,8 +154,8 @@ fn read_resolved(user: User, place: PathBuf, most: usize) -> Reading {
     }
 }
 
-/// Reads a file that was just looked at. Opening a pipe waits for ever and opening a device may do anything, so neither
-/// is opened; one that took the file's place in the meantime is neither waited for nor followed.
+/// Reads a file that was just looked at. Opening a pipe waits for ever and opening a device may do anything,
+/// so neither is opened; one that took the file's place in the meantime is neither waited for nor followed.
 fn read(user: User, place: PathBuf, found: &Metadata, most: usize) -> Reading {
     if !found.is_file() {
         return Reading::Irregular;

@@ -1,10 +1,12 @@
-//! Which project a directory is: what its conversations, its active conversation, its policy and its prompt history go by.
+//! Which project a directory is: what its conversations, its active conversation, its
+//! policy and its prompt history go by.
 //!
-//! A project goes by the id in its `.rejoin/project`, or by its path. A clone or a download can carry the id of another
-//! project. So an id counts in the directory where it was first used; in any other it counts once the user has said that
-//! this is the same project. An id that nobody knows, in a directory that has conversations, counts once the user has said so
-//! with `rejoin project id`: a pull must not hide them. For the same reason, a directory whose id is gone, or does not count, goes
-//! by what its conversations went by so far. Everything that needs a key asks here.
+//! A project goes by the id in its `.rejoin/project`, or by its path. A clone or a download can carry the id
+//! of another project. So an id counts in the directory where it was first used; in any other it counts once
+//! the user has said that this is the same project. An id that nobody knows, in a directory that has
+//! conversations, counts once the user has said so with `rejoin project id`: a pull must not hide them. For
+//! the same reason, a directory whose id is gone, or does not count, goes by what its conversations went by
+//! so far. Everything that needs a key asks here.
 
 use std::io;
 use std::path::Path;
@@ -57,7 +59,8 @@ impl Context {
         Ok(self.settled_project.get_or_init(|| key).clone())
     }
 
-    /// The project of this run. One that is new to the archive is remembered, and a guess that it moved is told.
+    /// The project of this run. One that is new to the archive is remembered,
+    /// and a guess that it moved is told.
     pub(crate) fn project(&self, archive: &Archive) -> Result<Project, Failure> {
         let (key, directory) = (self.project_key(archive)?, self.config.project());
         if let Some(project) = archive.projects().get(&key)? {
@@ -255,7 +258,8 @@ pub(crate) fn project_at(archive: &Archive, directory: &Path) -> Result<Project,
     Ok(Project { key, path: text_of(directory), first_commit: first_commit(directory) })
 }
 
-/// A directory as the project of an id that it carries and nobody knows, and what its conversations go by so far.
+/// A directory as the project of an id that it carries and nobody knows, and
+/// what its conversations go by so far.
 pub(crate) fn new_project_at(
     archive: &Archive,
     directory: &Path,
@@ -372,8 +376,8 @@ fn claim_of(archive: &Archive, directory: &Path) -> Result<Claim, Failure> {
     }
 }
 
-/// A directory without an id may have had one that a pull removed. It goes on with that, unless it has conversations by
-/// its path already.
+/// A directory without an id may have had one that a pull removed. It goes on with that, unless it
+/// has conversations by its path already.
 fn claim_without_id(archive: &Archive, path: String) -> Result<Claim, Failure> {
     let Some(id) = id_so_far(archive, &path)? else { return Ok(Claim::Settled(path)) };
     let key = if count_of(archive, &path)? > 0 { path } else { id.clone() };

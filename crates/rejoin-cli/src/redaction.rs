@@ -24,14 +24,14 @@ pub(crate) fn wanted(context: &Context) -> Result<Option<Redaction>, Failure> {
     Ok(Some(redaction))
 }
 
-/// Where the key of the hashes in markers is kept: not beside the store, so that its files alone do not tell whether a guess is
-/// right.
+/// Where the key of the hashes in markers is kept: not beside the store, so that its files alone
+/// do not tell whether a guess is right.
 pub(crate) fn key_file(context: &Context) -> Result<PathBuf, Failure> {
     Ok(context.surroundings.state_directory()?.join("redact.key"))
 }
 
-/// Lets an archive keep that key in a file that only its owner can read. It is made when it is first needed; of two who make it
-/// at once, both use that of the first.
+/// Lets an archive keep that key in a file that only its owner can read. It is made when it is first needed;
+/// of two who make it at once, both use that of the first.
 pub(crate) fn keeping_key(archive: Archive, file: PathBuf) -> Archive {
     archive.keeping_redaction_key(move |given| match kept_key(&file)? {
         Some(kept) => Ok(kept),

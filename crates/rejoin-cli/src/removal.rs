@@ -61,8 +61,8 @@ impl Standing {
     }
 }
 
-/// A conversation with what a person should know before it goes: `"Lisbon" (12 messages, 3.4 kB, held)`. The title stands in it
-/// as it is, so only `consent` may show it.
+/// A conversation with what a person should know before it goes: `"Lisbon" (12 messages, 3.4 kB, held)`. The
+/// title stands in it as it is, so only `consent` may show it.
 pub(crate) fn describe_as_it_is(stored: &StoredConversation, standing: &Standing) -> String {
     describe_titled(&named::title_as_it_is(stored), stored, standing)
 }

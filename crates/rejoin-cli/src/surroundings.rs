@@ -77,7 +77,8 @@ impl Surroundings {
         Ok(self.base_directory("XDG_DATA_HOME", ".local/share")?.join("rejoin"))
     }
 
-    /// Where anchors and key files of vaults and the key of redaction live: not beside the stores they belong to.
+    /// Where anchors and key files of vaults and the key of redaction live: not
+    /// beside the stores they belong to.
     pub(crate) fn state_directory(&self) -> Result<PathBuf, Failure> {
         Ok(self.base_directory("XDG_STATE_HOME", ".local/state")?.join("rejoin"))
     }

@@ -1,4 +1,5 @@
-//! Records a streamed reply without the agent: saved while it arrives, lost to no crash, kept or discarded later.
+//! Records a streamed reply without the agent: saved while it arrives, lost to
+//! no crash, kept or discarded later.
 //!
 //!     cargo run -p rejoin --example record_a_reply
 
@@ -17,7 +18,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     // The question is on disk before the model is asked.
     recorder.append(vec![Message::user("Where should we eat?")])?;
 
-    // While the reply streams, what has arrived replaces what was saved before. Once a second is often enough.
+    // While the reply streams, what has arrived replaces what was saved before.
+    // Once a second is often enough.
     let mut reply = Message::assistant("");
     let mut text = String::new();
     for piece in ["At the ", "Tasca ", "do Chico."] {

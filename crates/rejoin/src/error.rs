@@ -92,7 +92,8 @@ impl Error {
         Self { kind: self.kind, message: attempt.into(), source: Some(Box::new(self)), others: Vec::new() }
     }
 
-    /// The same error, with other names in all that it says: what a store calls a thing need not be what others do.
+    /// The same error, with other names in all that it says: what a store calls
+    /// a thing need not be what others do.
     pub(crate) fn renamed(self, names: &[(String, String)]) -> Self {
         let rename = |text: String| names.iter().fold(text, |text, (own, other)| text.replace(own, other));
         let message = rename(self.message);
@@ -109,7 +110,8 @@ impl Error {
         Self { kind, ..self }
     }
 
-    /// The same error, which stands for others too: what failed in the same attempt and in the same way, in words.
+    /// The same error, which stands for others too: what failed in the same
+    /// attempt and in the same way, in words.
     pub(crate) fn with_others(mut self, others: impl IntoIterator<Item = String>) -> Self {
         self.others.extend(others);
         self

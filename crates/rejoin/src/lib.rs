@@ -15,7 +15,8 @@
 //! # Ok::<(), rejoin::Error>(())
 //! ```
 //!
-//! [`Archive`] is what programs hold. [`store`] is the small contract for those who write a store of their own.
+//! [`Archive`] is what programs hold. [`store`] is the small contract for those
+//! who write a store of their own.
 //!
 //! # Features
 //!

@@ -1,8 +1,8 @@
 //! Counts the instructions and syncs of common commands and compares them with the baseline in `counts.md`.
 //!
-//! Counts do not depend on the load of the machine, so a 5 % limit is reliable. `counts --write` replaces the baseline.
-//! `counts sqlite` counts this store only. Vaults are counted when they are named, and not compared: what they take varies
-//! from one fill to the next by more than the limit.
+//! Counts do not depend on the load of the machine, so a 5 % limit is reliable. `counts --write` replaces the
+//! baseline. `counts sqlite` counts this store only. Vaults are counted when they are named, and not
+//! compared: what they take varies from one fill to the next by more than the limit.
 
 mod cases;
 mod table;
@@ -24,7 +24,8 @@ use table::{Counts, Table};
 use tools::Tools;
 use world::{Size, Store, World};
 
-/// A vault starts as many threads as there are processors, so every machine counts with the same number of them.
+/// A vault starts as many threads as there are processors, so every machine
+/// counts with the same number of them.
 const PROCESSORS: usize = 2;
 
 fn main() -> ExitCode {
@@ -78,7 +79,8 @@ fn skip(needed: &str) -> ExitCode {
     if env::var_os("CI").is_some() { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
 
-/// Pins this process and all it starts to the first [`PROCESSORS`] it may use. False if it may not use that many.
+/// Pins this process and all it starts to the first [`PROCESSORS`] it may use.
+/// False if it may not use that many.
 fn is_pinned() -> Result<bool> {
     let allowed = sched_getaffinity(None).context(|| "read the processor affinity".into())?;
     let mut chosen = CpuSet::new();
@@ -103,7 +105,8 @@ fn stores(names: &[String]) -> Result<Vec<Store>> {
     names.iter().map(named).collect()
 }
 
-/// A copy of the command that was built with this program, without symbols: Valgrind reads them at each start.
+/// A copy of the command that was built with this program, without symbols:
+/// Valgrind reads them at each start.
 ///
 /// The copy is in the scratch directory, so the length of its path does not depend on where the project is.
 fn stripped(scratch: &Path) -> Result<PathBuf> {

@@ -178,7 +178,8 @@ impl World {
         self.run(Command::new(&self.rejoin).args(line.split(' '))).context(|| format!("rejoin {line}"))
     }
 
-    /// Lets a store do what it does the first time that it is written to, listed and searched after it was copied.
+    /// Lets a store do what it does the first time that it is written to,
+    /// listed and searched after it was copied.
     fn settle(&self) -> Result<()> {
         self.rejoin("new --title settled")?;
         self.rejoin("list")?;

@@ -37,8 +37,8 @@ pub(super) struct Summary<'a> {
 }
 
 impl Summary<'_> {
-    /// Asks for a summary of a view. Messages in `protected` are shown in any case, and so are system messages and
-    /// the last one of the user, which may be a summary.
+    /// Asks for a summary of a view. Messages in `protected` are shown in any case, and so are system
+    /// messages and the last one of the user, which may be a summary.
     ///
     /// An answer that cannot be read is an empty summary.
     pub(super) async fn ask(&self, shown: View<'_>, protected: &HashSet<MessageId>) -> Result<Answer> {
@@ -90,8 +90,8 @@ impl Summary<'_> {
         let said: Vec<Said<'_>> = shown()
             .map(|viewed| Said { id: viewed.id, is_pinned: false, message: &viewed.message })
             .collect();
-        // What follows a gap may need a repair. The first attempt sends what any request would, so that the provider
-        // knows its beginning.
+        // What follows a gap may need a repair. The first attempt sends what any request would, so
+        // that the provider knows its beginning.
         let messages =
             if failures == 0 { shown().cloned().collect() } else { view(&said, &[], recipient).messages };
         let messages = asking(messages);
@@ -152,8 +152,8 @@ fn leave_out(units: &mut Vec<Unit<'_>>, least: u64) -> u64 {
     left_out
 }
 
-/// The messages that every summariser is shown: pinned ones, those with a snapshot, what a program said about the
-/// project, and what the user said last.
+/// The messages that every summariser is shown: pinned ones, those with a snapshot, what a program said about
+/// the project, and what the user said last.
 pub(super) fn protected(path: &[Said<'_>]) -> HashSet<MessageId> {
     let is_protected = |message: &Message| {
         let has_snapshot = message.blocks.iter().any(|block| matches!(block, Block::Snapshot(_)));

@@ -1,7 +1,9 @@
-//! Compaction: when a conversation fills the window of its model, a summary takes the place of its older part.
+//! Compaction: when a conversation fills the window of its model, a summary
+//! takes the place of its older part.
 //!
-//! History stays as it is. The summary is one more message, and views begin there. A talk looks at the window before each
-//! request and after each turn. It believes what the provider counted last, and estimates the rest.
+//! History stays as it is. The summary is one more message, and views begin there. A talk
+//! looks at the window before each request and after each turn. It believes what the provider
+//! counted last, and estimates the rest.
 
 mod ask;
 mod run;
@@ -108,7 +110,8 @@ impl Default for CompactSettings {
 }
 
 impl Talk {
-    /// Sets when and how it is compacted. Without this, it is compacted only when [`Talk::compact`] is called.
+    /// Sets when and how it is compacted. Without this, it is compacted only
+    /// when [`Talk::compact`] is called.
     #[must_use]
     pub fn with_compaction(mut self, settings: CompactSettings) -> Self {
         self.compactor.set(settings);
@@ -126,7 +129,8 @@ impl Talk {
         Fullness { tokens: self.weigh(self.compactor.limit()), window }
     }
 
-    /// Compacts now. A failure leaves everything as it was; it is the error, and told as an [`Event::Warning`] too.
+    /// Compacts now. A failure leaves everything as it was; it is the error,
+    /// and told as an [`Event::Warning`] too.
     ///
     /// Dropping the future leaves everything as it was, or the compaction complete.
     pub async fn compact(&mut self, events: &mpsc::UnboundedSender<Event>) -> Result<Compacted> {
@@ -167,8 +171,9 @@ impl Talk {
 
     /// Undoes the newest compaction; later turns stay. Returns its summary; none when nothing was compacted.
     ///
-    /// Nothing is compacted by itself before the next turn is complete. When the future is dropped, the compaction is
-    /// as it was or undone; the next call sees to the same one once more, so that no other is undone unasked.
+    /// Nothing is compacted by itself before the next turn is complete. When the future is
+    /// dropped, the compaction is as it was or undone; the next call sees to the same one once
+    /// more, so that no other is undone unasked.
     pub async fn uncompact(&mut self) -> Result<Option<MessageId>> {
         let Some(place) = self.history.next_to_undo() else { return Ok(None) };
         self.learn_ids().await?;

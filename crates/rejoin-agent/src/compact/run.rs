@@ -103,16 +103,16 @@ impl Talk {
         if needed >= window { Err(Failure::SmallWindow { needed, window }) } else { Ok(()) }
     }
 
-    /// Each message as it is stored, where that is other than it was said: what is cut out of it must not bring back half
-    /// of what is not kept.
+    /// Each message as it is stored, where that is other than it was said: what is cut out of it must not
+    /// bring back half of what is not kept.
     async fn stored_history(&self) -> Result<Vec<Option<Message>>, Failure> {
         let archive = self.recorder.with(|recorder| recorder.handle().archive().clone());
         let archive = archive.await.map_err(|error| Failure::Store(error.into()))?;
         Ok(self.history.messages().map(|message| archive.redaction().apply(message)).collect())
     }
 
-    /// The message to append, when it makes the view shorter and leaves room. What waits for an answer stays whole if
-    /// it can.
+    /// The message to append, when it makes the view shorter and leaves room. What waits
+    /// for an answer stays whole if it can.
     fn compaction(
         &self,
         answer: &Answer,

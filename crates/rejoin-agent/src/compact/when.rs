@@ -1,4 +1,5 @@
-//! When a talk is compacted by itself: above a part of the window, and when the provider says that it is too long.
+//! When a talk is compacted by itself: above a part of the window, and when the
+//! provider says that it is too long.
 
 use rejoin::compact::compaction_limit;
 use rejoin::{Message, Usage};
@@ -133,7 +134,8 @@ fn name_of(reply: &Message) -> Option<String> {
 }
 
 impl Talk {
-    /// Compacts when the window is too full, and returns what that cost. A failure is told and does not end the turn.
+    /// Compacts when the window is too full, and returns what that cost. A
+    /// failure is told and does not end the turn.
     pub(crate) async fn compact_when_full(
         &mut self,
         moment: Moment,
@@ -179,7 +181,8 @@ impl Talk {
         self.compact_by_itself(pending, events).await.ok().flatten()
     }
 
-    /// Compacts once in a turn because the provider calls a request too long. Returns the error when that is no help.
+    /// Compacts once in a turn because the provider calls a request too long.
+    /// Returns the error when that is no help.
     pub(crate) async fn compact_after(
         &mut self,
         error: Error,

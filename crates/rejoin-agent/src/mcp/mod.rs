@@ -1,7 +1,7 @@
 //! MCP servers: programs that bring tools of their own.
 //!
-//! They start together when tools are first needed. Whatever one of them does, the talk goes on: a server that dies,
-//! hangs or talks nonsense has no tools, and a call that fails is a result that the model is told.
+//! They start together when tools are first needed. Whatever one of them does, the talk goes on: a server
+//! that dies, hangs or talks nonsense has no tools, and a call that fails is a result that the model is told.
 
 mod connection;
 mod names;
@@ -86,7 +86,8 @@ impl Servers {
         Self { servers: specs.into_iter().map(server).collect(), limits: Limits::default() }
     }
 
-    /// Sets how long a server may take to start, how long a request waits for that, and how long a call may take.
+    /// Sets how long a server may take to start, how long a request waits for
+    /// that, and how long a call may take.
     #[must_use]
     pub const fn with_limits(mut self, start: Duration, patience: Duration, call: Duration) -> Self {
         self.limits = Limits { start, patience, call };

@@ -5,7 +5,8 @@ const LONGEST: usize = 64;
 
 /// The name of a server's tool for a model, such as `mcp__github__get_issue`.
 ///
-/// A name that had to be changed, or could be taken for that of another server's tool, ends with a digest of both names.
+/// A name that had to be changed, or could be taken for that of another server's
+/// tool, ends with a digest of both names.
 pub(super) fn of(server: &str, tool: &str) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '_' || letter == '-';
     let clean = |text: &str| -> String {

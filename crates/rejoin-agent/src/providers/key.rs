@@ -1,7 +1,7 @@
 //! Keys of providers: where they come from, and that they are never shown.
 //!
-//! A key lives in memory only. It has no `Display`, its `Debug` says `[redacted]`, and [`Key::redact`] takes it out of
-//! text that a server sent back.
+//! A key lives in memory only. It has no `Display`, its `Debug` says `[redacted]`, and [`Key::redact`] takes
+//! it out of text that a server sent back.
 
 use std::fmt;
 use std::process::Stdio;
@@ -28,7 +28,8 @@ const REDACTED: &str = "[redacted]";
 pub struct Key(String);
 
 impl Key {
-    /// Takes a key, without the white space around it. One that is empty or that no header can carry is invalid.
+    /// Takes a key, without the white space around it. One that is empty or
+    /// that no header can carry is invalid.
     pub fn new(text: &str) -> Result<Self> {
         let text = text.trim();
         if text.is_empty() {
@@ -77,7 +78,8 @@ pub enum KeySource {
     None,
     /// The caller has it.
     Value(Key),
-    /// A line for `sh` that prints the key, and what it sees of the environment. It runs when a key is first needed, and once more if that is not accepted.
+    /// A line for `sh` that prints the key, and what it sees of the environment. It runs when a key is first
+    /// needed, and once more if that is not accepted.
     Command(String, Environment),
     /// A function that knows it, called as often as a command is run.
     Lookup(Arc<KeyLookup>),
@@ -149,7 +151,8 @@ async fn run(line: &str, environment: &Environment, limit: Duration) -> Result<K
     let failed = |why: String| {
         Err(Error::new(ErrorKind::Unauthorized, "run the command that prints the key").because(why))
     };
-    // The line is the user's own configuration and holds no key; what it prints never reaches an argument list.
+    // The line is the user's own configuration and holds no key; what it prints
+    // never reaches an argument list.
     let mut command = Command::from(environment.command("sh"));
     let output = command.arg("-c").arg(line).stdin(Stdio::null()).kill_on_drop(true).output();
     let output = match tokio::time::timeout(limit, output).await {

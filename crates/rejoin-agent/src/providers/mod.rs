@@ -1,7 +1,7 @@
 //! Providers: model APIs, each with its own language, behind one trait.
 //!
-//! A reply comes back as a message whose blocks keep everything the provider sent, in order, so that the next request
-//! to the same API replays it exactly. Another API gets the text, the calls and their results.
+//! A reply comes back as a message whose blocks keep everything the provider sent, in order, so that the next
+//! request to the same API replays it exactly. Another API gets the text, the calls and their results.
 
 mod anthropic;
 mod chat;
@@ -149,8 +149,8 @@ pub enum Piece {
 /// A finished reply.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reply {
-    /// The assistant's message, with usage, finish reason, and in its `extra`: `provider`, `api`, `model` and the
-    /// provider's own id of the reply.
+    /// The assistant's message, with usage, finish reason, and in its `extra`: `provider`, `api`, `model`
+    /// and the provider's own id of the reply.
     pub message: Message,
     /// What the finish reason means for the loop.
     pub stop: Stop,

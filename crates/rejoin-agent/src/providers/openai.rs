@@ -48,7 +48,8 @@ pub(crate) fn read_arguments(text: &str) -> (Json, Option<Json>) {
     }
 }
 
-/// JSON on one line, as stored messages are. A line can end only between values: strings have their own signs for it.
+/// JSON on one line, as stored messages are. A line can end only between values:
+/// strings have their own signs for it.
 pub(crate) fn one_line(json: &str) -> Cow<'_, str> {
     if json.contains(['\n', '\r']) {
         Cow::Owned(json.replace(['\n', '\r'], " "))

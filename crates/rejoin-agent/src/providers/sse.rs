@@ -1,13 +1,14 @@
 //! Reads server-sent events from bytes that arrive in chunks of any size.
 //!
-//! Follows the rules of the HTML standard: a byte order mark is passed over, a line ends with CR, LF or both, comments
-//! and fields other than `event` and `data` are passed over, and an event that the stream ends in is not an event.
-//! Bytes that are not UTF-8 become replacement characters, as the standard asks.
+//! Follows the rules of the HTML standard: a byte order mark is passed over, a line ends with CR, LF or both,
+//! comments and fields other than `event` and `data` are passed over, and an event that the stream ends in is
+//! not an event. Bytes that are not UTF-8 become replacement characters, as the standard asks.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::providers::wire::ServerEvent;
 
-/// The longest event. A reply that is repeated whole in its last event, with pictures in it, stays well below.
+/// The longest event. A reply that is repeated whole in its last event, with
+/// pictures in it, stays well below.
 const MAX_EVENT: usize = 64 * 1024 * 1024;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
@@ -121,8 +122,8 @@ impl Sse {
                 self.event.data.push_str(value);
                 self.has_data = true;
             }
-            // A comment has an empty name. Ids and reconnection times serve streams that are taken up again, which
-            // no provider offers this way.
+            // A comment has an empty name. Ids and reconnection times serve streams that are taken up
+            // again, which no provider offers this way.
             _ => {}
         }
     }

@@ -1,7 +1,8 @@
-//! How much well-known models can be sent. Configuration stands above this; a model that is not here is unknown.
+//! How much well-known models can be sent. Configuration stands above this; a
+//! model that is not here is unknown.
 
-/// Beginnings of names, with the tokens that such models take. The longest beginning that fits counts, so a family
-/// stands beside its exceptions. Figures are those that their makers publish.
+/// Beginnings of names, with the tokens that such models take. The longest beginning that fits counts, so a
+/// family stands beside its exceptions. Figures are those that their makers publish.
 const WINDOWS: [(&str, u64); 21] = [
     ("claude-", 200_000),
     ("codestral", 256_000),

@@ -1,7 +1,7 @@
 //! One API's language, apart from how it travels: how a request is written, and how a stream is read.
 //!
-//! Nothing here does input or output, so that a recorded stream can be read whole, cut anywhere, or with strange events
-//! in between.
+//! Nothing here does input or output, so that a recorded stream can be read whole, cut
+//! anywhere, or with strange events in between.
 
 use rejoin::view::Recipient;
 

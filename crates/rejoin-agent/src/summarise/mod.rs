@@ -1,7 +1,7 @@
 //! Titles and synopses, refreshed after a turn in the background.
 //!
-//! With a model they are asked of it; without one, and when it fails, they are computed. No turn waits for them, and a
-//! title that is there stays.
+//! With a model they are asked of it; without one, and when it fails, they are computed. No turn waits for
+//! them, and a title that is there stays.
 
 mod ask;
 mod snapshot;

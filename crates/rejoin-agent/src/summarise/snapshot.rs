@@ -21,8 +21,8 @@ pub(super) struct Snapshot {
 }
 
 impl Snapshot {
-    /// Takes one. `stored` gives a message as it is stored, where that is other than it was said: a title must not tell
-    /// what is not kept.
+    /// Takes one. `stored` gives a message as it is stored, where that is other than it was said: a
+    /// title must not tell what is not kept.
     pub(super) fn of<'a>(
         messages: impl ExactSizeIterator<Item = &'a Message> + Clone,
         taken: Time,

@@ -1,7 +1,7 @@
 //! Runs the tools that a reply asks for, when they may.
 //!
-//! Calls that only look run side by side; every other call waits for those before it. Each result is part of the open
-//! turn as soon as it is there. Results stand in the order of the calls.
+//! Calls that only look run side by side; every other call waits for those before it. Each result is part of
+//! the open turn as soon as it is there. Results stand in the order of the calls.
 
 use std::time::Instant;
 

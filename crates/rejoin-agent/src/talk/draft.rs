@@ -1,4 +1,5 @@
-//! The reply that is being received, as the talk sees it: pieces go in, and a complete turn comes out if it is cut off.
+//! The reply that is being received, as the talk sees it: pieces go in, and a
+//! complete turn comes out if it is cut off.
 
 use rejoin::{Fields, Json, Message, OpenReply, interrupted};
 

@@ -41,7 +41,8 @@ impl Entry {
     }
 }
 
-/// A count that is made when it is first needed. It follows from the message, so it makes no difference to equality.
+/// A count that is made when it is first needed. It follows from the message,
+/// so it makes no difference to equality.
 #[derive(Clone, Debug, Default)]
 struct Counted(OnceLock<u64>);
 
@@ -100,7 +101,8 @@ impl History {
             .collect();
         let mut history = Self { entries, ignored, undoing: None, measured_from: 0 };
         if let Some(summary) = history.entries.iter().rposition(Entry::is_summary) {
-            // What was said after a summary that is passed over now may have been measured before or after that.
+            // What was said after a summary that is passed over now may have
+            // been measured before or after that.
             let is_ignored = !history.is_compaction(&history.entries[summary]);
             history.measured_from = if is_ignored { history.len() } else { summary + 1 };
         }
@@ -142,16 +144,16 @@ impl History {
         self.entries.iter().rposition(|entry| self.is_compaction(entry))
     }
 
-    /// True when the newest summary is passed over and nothing was answered since: someone undid it, to go on with
-    /// everything.
+    /// True when the newest summary is passed over and nothing was answered since:
+    /// someone undid it, to go on with everything.
     pub(crate) fn is_just_undone(&self) -> bool {
         let Some(place) = self.entries.iter().rposition(Entry::is_summary) else { return false };
         let is_answered = self.entries[place..].iter().any(|entry| entry.message.role == Role::Assistant);
         self.is_ignored(&self.entries[place]) && !is_answered
     }
 
-    /// The place of the summary to undo next: the one that the view begins with, or one whose undoing was left
-    /// before the store answered.
+    /// The place of the summary to undo next: the one that the view begins with, or one whose
+    /// undoing was left before the store answered.
     pub(crate) fn next_to_undo(&self) -> Option<usize> {
         let is_undoing = |entry: &Entry| entry.id.is_some() && entry.id == self.undoing;
         self.entries.iter().rposition(|entry| self.is_compaction(entry) || is_undoing(entry))
@@ -210,7 +212,8 @@ impl History {
         }
     }
 
-    /// Passes over a summary from now on, before the store is told. Returns whether it was not passed over yet.
+    /// Passes over a summary from now on, before the store is told. Returns
+    /// whether it was not passed over yet.
     pub(crate) fn begin_undoing(&mut self, summary: MessageId) -> bool {
         self.undoing = Some(summary);
         self.measured_from = self.len();
@@ -232,8 +235,8 @@ impl History {
         self.ignored.retain(|summary| Some(*summary) != undoing);
     }
 
-    /// What is known of the tokens of the next view, without counting. `is_by` tells whether a reply is by the model
-    /// that will be asked.
+    /// What is known of the tokens of the next view, without counting. `is_by` tells whether a
+    /// reply is by the model that will be asked.
     pub(crate) fn known(&self, is_by: impl Fn(&Message) -> bool) -> Known {
         let measured =
             self.entries.iter().enumerate().skip(self.measured_from).rev().find_map(|(place, entry)| {
@@ -260,7 +263,8 @@ impl History {
         self.shown(from).map(|entry| entry.tokens.known().unwrap_or_else(|| most(entry))).sum()
     }
 
-    /// A guess at the tokens of the messages from a place on, without counting: most tokens have about four bytes.
+    /// A guess at the tokens of the messages from a place on, without counting:
+    /// most tokens have about four bytes.
     pub(crate) fn guessed_tokens(&self, from: usize, estimate: &Estimate) -> u64 {
         let guess = |entry: &Entry| estimate.message_at_most(&entry.message).div_ceil(4);
         self.shown(from).map(|entry| entry.tokens.known().unwrap_or_else(|| guess(entry))).sum()
@@ -310,8 +314,8 @@ impl History {
 
     /// Names the messages that waited, from the ids of the stored path.
     ///
-    /// The store may have refused one when nobody listened any more. Then nothing tells which one that was, and those
-    /// without a name stay so.
+    /// The store may have refused one when nobody listened any more. Then nothing tells which one that
+    /// was, and those without a name stay so.
     pub(crate) fn learn(&mut self, path: &[MessageId]) {
         let is_stored = |(entry, id): (&Entry, &MessageId)| entry.id.is_none_or(|known| known == *id);
         if path.len() == self.len() && self.entries.iter().zip(path).all(is_stored) {

@@ -1,8 +1,8 @@
 //! One conversation with one provider: ask, stream, run tools, record.
 //!
-//! A talk can be stopped at any moment by dropping the future of [`Talk::turn`]; [`Talk::interrupt`] then keeps what
-//! had arrived. A message of the user is on disk before the request leaves. A reply that asks for tools is appended
-//! together with their results, so that history never holds a call without an answer.
+//! A talk can be stopped at any moment by dropping the future of [`Talk::turn`]; [`Talk::interrupt`] then
+//! keeps what had arrived. A message of the user is on disk before the request leaves. A reply that asks for
+//! tools is appended together with their results, so that history never holds a call without an answer.
 
 mod calls;
 mod draft;
@@ -200,8 +200,9 @@ impl Talk {
 
     /// Says something and returns when the reply, with every tool it asked for, is complete.
     ///
-    /// When the provider fails, what had arrived is kept like that of an interrupted reply. A turn that the archive
-    /// refuses, such as one that is too large, is an error, is not part of the history, and the talk can go on.
+    /// When the provider fails, what had arrived is kept like that of an interrupted reply. A
+    /// turn that the archive refuses, such as one that is too large, is an error, is not part of
+    /// the history, and the talk can go on.
     pub async fn turn(&mut self, message: Message, events: &mpsc::UnboundedSender<Event>) -> Result<Ended> {
         let started = Instant::now();
         // An earlier turn may have been dropped without a word.
@@ -253,7 +254,8 @@ impl Talk {
         }
     }
 
-    /// Keeps what had arrived when a turn was stopped, marked as interrupted. Returns whether there was anything.
+    /// Keeps what had arrived when a turn was stopped, marked as interrupted.
+    /// Returns whether there was anything.
     pub async fn interrupt(&mut self, events: &mpsc::UnboundedSender<Event>) -> Result<bool> {
         let messages = self.draft.take_interrupted();
         let is_something = !messages.is_empty();
@@ -311,7 +313,8 @@ impl Talk {
         specs
     }
 
-    /// True when the model may fetch what a summary stands for. A tool that someone else named so comes first.
+    /// True when the model may fetch what a summary stands for. A tool that
+    /// someone else named so comes first.
     pub(crate) fn can_recall(&self) -> bool {
         self.history.is_compacted()
             && self.toolbox.offers(recall::NAME)

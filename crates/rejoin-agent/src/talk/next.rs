@@ -15,7 +15,8 @@ pub struct NextRequest {
 }
 
 impl Talk {
-    /// What would be asked if the conversation went on now. What is said next is not part of it. Nothing is sent.
+    /// What would be asked if the conversation went on now. What is said next
+    /// is not part of it. Nothing is sent.
     pub async fn next_request(&self) -> NextRequest {
         let specs = self.specs().await;
         let view = self.history.view(&self.provider.recipient());

@@ -1,8 +1,9 @@
 //! What a whole request takes: its words, and what a provider adds to them.
 //!
-//! The constants were fitted to requests and usage that other projects recorded with the real services; the tests name
-//! them. A request of a few hundred tokens is within a tenth for OpenAI's models. For Claude the words are within a
-//! tenth, but the instructions that the service adds for tools differ by up to 200 tokens from day to day.
+//! The constants were fitted to requests and usage that other projects recorded with the real
+//! services; the tests name them. A request of a few hundred tokens is within a tenth for OpenAI's
+//! models. For Claude the words are within a tenth, but the instructions that the service adds for
+//! tools differ by up to 200 tokens from day to day.
 
 use rejoin::{Block, MediaKind, Message};
 
@@ -56,8 +57,8 @@ const CLAUDE: Estimate = Estimate {
     picture: images::Price::Area,
 };
 
-/// Later models of Anthropic, whose tokens are shorter still: the documentation says 30 percent more of them, and 15 to
-/// 40 were recorded.
+/// Later models of Anthropic, whose tokens are shorter still: the documentation says 30 percent more
+/// of them, and 15 to 40 were recorded.
 const LATER_CLAUDE: Estimate = Estimate { percent: 128, tools: 340, ..CLAUDE };
 
 /// What Chat Completions adds to the tools of these models, and Responses does not.
@@ -113,8 +114,8 @@ impl Estimate {
         self.total(&self.parts_of(message, &tokens::at_most))
     }
 
-    /// A number that [`Self::request`] never exceeds, at the price of measuring lengths. While it is below a limit,
-    /// the vocabulary need not be read.
+    /// A number that [`Self::request`] never exceeds, at the price of measuring lengths. While it is below a
+    /// limit, the vocabulary need not be read.
     pub fn request_at_most(&self, request: &Request<'_>) -> u64 {
         REPLY + self.total(&self.parts(request, &tokens::at_most))
     }

@@ -5,8 +5,8 @@ use rejoin::Media;
 /// How a provider counts an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Price {
-    /// OpenAI: 85 tokens, and 170 for each square of 512 pixels, after the image was made to fit 2048 pixels and its
-    /// shorter side 768.
+    /// OpenAI: 85 tokens, and 170 for each square of 512 pixels, after the image was made to fit
+    /// 2048 pixels and its shorter side 768.
     Tiles,
     /// Anthropic: a token for 750 pixels, after the image was made to fit 1568 pixels and 1.2 million in all.
     Area,

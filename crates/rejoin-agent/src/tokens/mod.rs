@@ -1,7 +1,7 @@
 //! How many tokens a text or a request takes, without asking anyone.
 //!
-//! Texts are counted with the vocabulary of OpenAI's models, which is part of the program. [`Estimate`] knows what a
-//! provider adds to the words, and how far other models are from that vocabulary.
+//! Texts are counted with the vocabulary of OpenAI's models, which is part of the program. [`Estimate`] knows
+//! what a provider adds to the words, and how far other models are from that vocabulary.
 
 mod estimate;
 mod images;
@@ -9,7 +9,8 @@ mod shown;
 
 pub use estimate::Estimate;
 
-/// The tokens of a text by the vocabulary of OpenAI's models. The first call takes a fifth of a second to read it.
+/// The tokens of a text by the vocabulary of OpenAI's models. The first call
+/// takes a fifth of a second to read it.
 #[cfg(feature = "tiktoken")]
 pub(crate) fn count(text: &str) -> u64 {
     // The vocabulary never changes, so one copy for the whole process is no shared state.
@@ -30,8 +31,8 @@ pub(crate) const fn at_most(text: &str) -> u64 {
 
 /// The longest run without a change between words and white space that is encoded as one.
 ///
-/// The encoder panics at a few hundred thousand spaces in a row, and takes more than linear time for a long word.
-/// Nothing that people or compilers write has such runs, and a cut costs at most one token.
+/// The encoder panics at a few hundred thousand spaces in a row, and takes more than linear time for a long
+/// word. Nothing that people or compilers write has such runs, and a cut costs at most one token.
 #[cfg(feature = "tiktoken")]
 const LONGEST_RUN: usize = 1024;
 

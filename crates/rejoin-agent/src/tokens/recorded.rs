@@ -1,7 +1,8 @@
 //! The estimates beside what real services counted.
 //!
-//! `tests/usage/recorded.tsv` has the figures of requests that other projects recorded with the services, and of examples
-//! in their documentation: what each was made of, counted with the vocabulary, and what the service said.
+//! `tests/usage/recorded.tsv` has the figures of requests that other projects recorded with the
+//! services, and of examples in their documentation: what each was made of, counted with the
+//! vocabulary, and what the service said.
 
 use super::Estimate;
 use super::estimate::Parts;

@@ -1,7 +1,7 @@
 //! What a change of a file looks like to the person who is asked.
 //!
-//! Nothing of what would be written is left out: who agrees agrees to all of it. A line ends at `\n` and nowhere else,
-//! so that a carriage return is part of the line it stands in.
+//! Nothing of what would be written is left out: who agrees agrees to all of it. A line ends at `\n` and
+//! nowhere else, so that a carriage return is part of the line it stands in.
 
 use std::fmt::Write;
 use std::time::Duration;

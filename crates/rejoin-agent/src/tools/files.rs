@@ -1,7 +1,7 @@
 //! Files opened where they were found to be, and replaced whole.
 //!
-//! A path comes here with its links resolved. Every component is opened without following links, so a link that is put
-//! in the way after a person agreed is an error, not another file.
+//! A path comes here with its links resolved. Every component is opened without following links, so a link
+//! that is put in the way after a person agreed is an error, not another file.
 
 use std::fs::{File, Permissions};
 use std::io::{self, Read, Write};
@@ -89,7 +89,8 @@ pub(super) fn replace(path: &Path, was: &Found, bytes: &[u8]) -> Result<(), Refu
         let _ = rustix::fs::unlinkat(&directory, &temporary, AtFlags::empty());
     }
     written?;
-    // The name is safe once the directory is. Some file systems cannot sync one, and the file is there all the same.
+    // The name is safe once the directory is. Some file systems cannot sync
+    // one, and the file is there all the same.
     if let Ok(listing) = rustix::fs::openat(&directory, ".", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
     {
         let _ = rustix::fs::fsync(listing);

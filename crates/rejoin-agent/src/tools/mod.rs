@@ -1,7 +1,7 @@
 //! Tools: what a model may ask to be done, and whether it may.
 //!
-//! A call is prepared first: its input is checked, its paths are resolved, and a person can see what it would do. What
-//! runs afterwards is exactly what was prepared.
+//! A call is prepared first: its input is checked, its paths are resolved, and a person can see what it would
+//! do. What runs afterwards is exactly what was prepared.
 
 mod builtin;
 mod call;
@@ -34,7 +34,8 @@ pub trait Tool: fmt::Debug + Send + Sync {
     /// The tool as the model sees it.
     fn spec(&self) -> &ToolSpec;
 
-    /// Checks an input, and prepares what it asks for. An input that is wrong is an error that the model is told.
+    /// Checks an input, and prepares what it asks for. An input that is wrong
+    /// is an error that the model is told.
     ///
     /// Nothing is changed yet.
     fn prepare(&self, input: &Json) -> Result<Prepared>;

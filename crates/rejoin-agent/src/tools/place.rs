@@ -39,7 +39,8 @@ impl Project {
         Ok(Self { directory, identity })
     }
 
-    /// Refuses when the directory was moved away, or another one took its place: nobody agreed to anything in that one.
+    /// Refuses when the directory was moved away, or another one took its place:
+    /// nobody agreed to anything in that one.
     pub(super) fn check(&self) -> Result<()> {
         let now = directory_identity(&self.directory);
         if now == self.identity {

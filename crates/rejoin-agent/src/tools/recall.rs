@@ -1,7 +1,7 @@
 //! Fetches what a summary stands for: the original messages of this conversation, by id or by words.
 //!
-//! It looks only at the path that the talk is on, as it is stored. So nothing of another conversation or another branch
-//! can appear. What it fetched before is not found again.
+//! It looks only at the path that the talk is on, as it is stored. So nothing of another conversation or
+//! another branch can appear. What it fetched before is not found again.
 
 use std::collections::HashSet;
 use std::fmt::Write;

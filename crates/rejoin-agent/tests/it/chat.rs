@@ -199,8 +199,8 @@ print(json.dumps(found))
 #[tokio::test]
 async fn the_stock_client_reads_the_same_from_our_streams() {
     let Some(stock) = python::with_package("openai") else { return };
-    // Not among them: Ollama's, whose calls share a place, which the stock client takes for one call; a server without
-    // ids; and replies that were cut off, which the stock client reports as errors.
+    // Not among them: Ollama's, whose calls share a place, which the stock client takes for one call; a
+    // server without ids; and replies that were cut off, which the stock client reports as errors.
     let streams = [
         stream!("text"),
         stream!("turn"),

@@ -1,4 +1,5 @@
-//! Compaction that nobody asked for: after a turn, within one, after a resume, for a smaller model, and when it fails.
+//! Compaction that nobody asked for: after a turn, within one, after a resume,
+//! for a smaller model, and when it fails.
 
 use std::sync::Arc;
 use std::time::Duration;

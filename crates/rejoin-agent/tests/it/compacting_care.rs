@@ -1,4 +1,5 @@
-//! What a compaction takes care of: the question that waits, pictures, answers that are no summary, and other paths.
+//! What a compaction takes care of: the question that waits, pictures, answers
+//! that are no summary, and other paths.
 
 use std::sync::Arc;
 

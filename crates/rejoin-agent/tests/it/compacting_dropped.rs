@@ -1,4 +1,5 @@
-//! Futures that are dropped while the store is at work: memory and disk stay the same, and nothing is done twice.
+//! Futures that are dropped while the store is at work: memory and disk stay
+//! the same, and nothing is done twice.
 
 use std::sync::{Arc, mpsc};
 use std::time::Duration;

@@ -150,7 +150,8 @@ fn strings(value: &Value) -> String {
     }
 }
 
-/// The ways a history can be broken: a message lost, twice, or out of place, a block lost, an empty one added.
+/// The ways a history can be broken: a message lost, twice, or out of place, a
+/// block lost, an empty one added.
 fn broken(messages: &[Message]) -> Vec<Vec<Message>> {
     let mut histories = Vec::new();
     for place in 0..messages.len() {

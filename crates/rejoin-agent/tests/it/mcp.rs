@@ -330,7 +330,8 @@ fn variables_of_a_server_are_not_shown() {
     assert!(shown.contains("GIVEN") && !shown.contains("a value"), "{shown}");
 }
 
-/// The server that most people write: the `mcp` package from PyPI, in an environment of its own below `target`.
+/// The server that most people write: the `mcp` package from PyPI, in an
+/// environment of its own below `target`.
 fn stock_python() -> Option<String> {
     let venv = Path::new(env!("CARGO_TARGET_TMPDIR")).join("mcp-venv");
     let python = venv.join("bin/python").to_str().unwrap().to_owned();

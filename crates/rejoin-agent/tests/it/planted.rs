@@ -1,5 +1,5 @@
-//! Planted facts: the loss report names every one that the compacted view no longer has, and none that it has; and
-//! every one can be recalled.
+//! Planted facts: the loss report names every one that the compacted view no longer has, and none that
+//! it has; and every one can be recalled.
 
 use std::collections::{HashMap, HashSet};
 

@@ -1,4 +1,5 @@
-//! The power goes while a reply arrives: what was shown two seconds before is in every state the disk may be left in.
+//! The power goes while a reply arrives: what was shown two seconds before is in
+//! every state the disk may be left in.
 
 use std::collections::HashSet;
 use std::fs;
@@ -50,7 +51,8 @@ fn cut_power(run: &Traced, is_unwanted: impl Fn(&Event) -> bool) -> (usize, Vec<
     events.retain(|(_, event)| !is_unwanted(event));
     for (number, event) in events.iter().enumerate() {
         disk.apply(event);
-        // What matters most is the moment before a sync ends, the one after it, and the longest wait for the next.
+        // What matters most is the moment before a sync ends, the one after it,
+        // and the longest wait for the next.
         let is_turning = |event: Option<&(usize, Event)>| {
             event.is_some_and(|(_, event)| matches!(event, Event::Sync { .. }))
         };

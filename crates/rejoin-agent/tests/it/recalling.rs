@@ -19,7 +19,8 @@ pub(crate) fn calls(inputs: &[String]) -> Vec<Block> {
     inputs.iter().enumerate().map(call).collect()
 }
 
-/// Lets a model ask for all of these at once, and returns what it is answered: the texts, and whether they are errors.
+/// Lets a model ask for all of these at once, and returns what it is answered:
+/// the texts, and whether they are errors.
 pub(crate) async fn recall(talk: &mut Talk, inputs: &[String]) -> Vec<(String, bool)> {
     let (events, mut heard) = mpsc::unbounded_channel();
     let script = Script::new(vec![vec![end(calls(inputs), "tool_use", Stop::Tools)], vec![done("I see")]]);

@@ -1,4 +1,5 @@
-//! How often a recorded talk waits for the disk: once for each appended turn, and apart from that for the open turn.
+//! How often a recorded talk waits for the disk: once for each appended turn,
+//! and apart from that for the open turn.
 
 use std::time::Instant;
 

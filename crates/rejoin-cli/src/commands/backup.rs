@@ -14,8 +14,8 @@ use crate::ui::{json, quote, size};
 
 /// Copy the store to a file, while it is in use
 ///
-/// The copy is of one moment, readable by you only, and is opened and checked digest by digest before this says that
-/// it is done. A file that exists is not touched.
+/// The copy is of one moment, readable by you only, and is opened and checked digest by digest before this
+/// says that it is done. A file that exists is not touched.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

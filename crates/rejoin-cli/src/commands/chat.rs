@@ -7,7 +7,8 @@ use crate::talk::{self, Said, Start, Then};
 
 /// Say something in the active conversation
 ///
-/// The active conversation is the one that `new`, `resume` or `append` used last. Without one, a new one begins.
+/// The active conversation is the one that `new`, `resume` or `append` used
+/// last. Without one, a new one begins.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -29,8 +29,9 @@ const NAME: usize = "conversationChanged".len();
 
 /// Show what happened to conversations, from any process
 ///
-/// Also what is not about one conversation: a record of a vault that does not open (`record.quarantined`), writes that
-/// take long (`storage.write.slow`) and little room (`storage.capacity.low`, `storage.capacity.exhausted`).
+/// Also what is not about one conversation: a record of a vault that does not open
+/// (`record.quarantined`), writes that take long (`storage.write.slow`) and little room
+/// (`storage.capacity.low`, `storage.capacity.exhausted`).
 ///
 /// Without options it shows the newest 20. Each line ends with a number: `--after` continues behind it. An
 /// event may be told twice, but none is left out.

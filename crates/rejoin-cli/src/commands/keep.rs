@@ -13,8 +13,9 @@ use crate::ui::when::Clock;
 
 /// Keep a conversation, so that neither its age nor clean removes it
 ///
-/// An imported conversation is kept from the start, until you release it. So is, without a mark, what a script has
-/// appended. One that is released goes by the retention of its project. Deleting it by its id always works.
+/// An imported conversation is kept from the start, until you release it. So is, without a
+/// mark, what a script has appended. One that is released goes by the retention of its
+/// project. Deleting it by its id always works.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -17,9 +17,9 @@ use crate::vault;
 
 /// Put a backup in the place of the store
 ///
-/// The backup is checked digest by digest first. What it replaces is kept under another name, which is printed with
-/// the command that undoes this. Programs that have the store open go on with what was restored. A vault that is restored is
-/// accepted as it is in the backup.
+/// The backup is checked digest by digest first. What it replaces is kept under another name, which is
+/// printed with the command that undoes this. Programs that have the store open go on with what was restored.
+/// A vault that is restored is accepted as it is in the backup.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

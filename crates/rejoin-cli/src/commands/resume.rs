@@ -17,9 +17,9 @@ use crate::talk::{self, FirstSave, Overrides, Said, Session, Start, Then, banner
 
 /// Come back to a conversation
 ///
-/// Without a name a list to pick from opens. A name is an id or the beginning of one, a number from the last list that
-/// was shown here, or words of a title or summary. At a terminal the talk goes on at once; elsewhere the conversation
-/// becomes the active one.
+/// Without a name a list to pick from opens. A name is an id or the beginning of one, a number from the last
+/// list that was shown here, or words of a title or summary. At a terminal the talk goes on at once;
+/// elsewhere the conversation becomes the active one.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

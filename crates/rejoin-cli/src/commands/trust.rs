@@ -24,10 +24,10 @@ const SCOPE: &str = "project.scope";
 
 /// Let this project's own configuration set every key
 ///
-/// A cloned repository must not be able to run programs, send text elsewhere, delete history or keep it from being
-/// saved. So its `.rejoin/config.toml` may set `project.scope`, `start.default` and `session.auto_pause_minutes`; every
-/// other key in it is ignored until you have seen it and said yes. When the file changes, or another directory takes the
-/// place of this one, you are asked again.
+/// A cloned repository must not be able to run programs, send text elsewhere, delete history or keep it from
+/// being saved. So its `.rejoin/config.toml` may set `project.scope`, `start.default` and
+/// `session.auto_pause_minutes`; every other key in it is ignored until you have seen it and said yes. When
+/// the file changes, or another directory takes the place of this one, you are asked again.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -14,8 +14,8 @@ use crate::talk::{Asked, Overrides, Quiet, runtime};
 
 /// Undo the newest compaction of a conversation
 ///
-/// Its summary is passed over from then on, and the model is sent the messages it stood for. What was said since stays.
-/// Without ID it is the active conversation.
+/// Its summary is passed over from then on, and the model is sent the messages it stood for. What was said
+/// since stays. Without ID it is the active conversation.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

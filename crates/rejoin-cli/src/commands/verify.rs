@@ -17,9 +17,9 @@ use crate::ui::table::{Column, Table};
 
 /// Check that everything is as it was written
 ///
-/// Looks at the structure of the store, and at the digest of every message: each vouches for all that came before
-/// it. What is damaged is named, and the rest is checked all the same. Nothing is changed. Of a vault, records that
-/// did not open are copied to quarantine and named.
+/// Looks at the structure of the store, and at the digest of every message: each vouches for all that came
+/// before it. What is damaged is named, and the rest is checked all the same. Nothing is changed. Of a vault,
+/// records that did not open are copied to quarantine and named.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

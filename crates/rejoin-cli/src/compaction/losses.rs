@@ -33,7 +33,8 @@ pub(crate) enum Extent {
     All,
 }
 
-/// The lines of a report. Each kind is counted; its facts stand beside it, or below it when they are sentences.
+/// The lines of a report. Each kind is counted; its facts stand beside it, or
+/// below it when they are sentences.
 pub(crate) fn losses(lost: &[Fact], extent: Extent, screen: Option<usize>) -> Vec<String> {
     let counts: Vec<String> = KINDS.iter().map(|kind| counted(kind, lost)).collect();
     let column = counts.iter().map(|count| fit::width(count)).max().unwrap_or(0) + 4;

@@ -96,8 +96,8 @@ impl Report {
     }
 }
 
-/// The report of the newest compaction that is not undone, on the path to a message or to the head; none when there is
-/// no such compaction. What the window was then is not known.
+/// The report of the newest compaction that is not undone, on the path to a message or to the head; none when
+/// there is no such compaction. What the window was then is not known.
 pub(crate) fn newest(
     archive: &Archive,
     stored: &StoredConversation,

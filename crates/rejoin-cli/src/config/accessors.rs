@@ -23,8 +23,8 @@ impl Config {
         &self.project_file
     }
 
-    /// The directory that the project's own file lies in. With `project.scope = "directory"` in that file, the project
-    /// itself may be a directory below.
+    /// The directory that the project's own file lies in. With `project.scope = "directory"` in that file,
+    /// the project itself may be a directory below.
     pub(crate) fn project_root(&self) -> &Path {
         self.project_file.ancestors().nth(2).unwrap_or(&self.project)
     }
@@ -81,7 +81,8 @@ impl Config {
         self.number("clean.older_than_days")
     }
 
-    /// How long the conversations of this project are kept. All of them, while what the user trusted does not count.
+    /// How long the conversations of this project are kept. All of them, while
+    /// what the user trusted does not count.
     pub(crate) fn retention(&self) -> Retention {
         if self.lapsed.is_some() {
             return Retention { days: None, max_per_project: None };

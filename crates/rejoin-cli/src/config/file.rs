@@ -17,8 +17,9 @@ use crate::project_file::{Reading, read_if_there, read_own};
 /// Far above any real configuration, and small enough to read without a thought.
 const LARGEST_FILE: usize = 1 << 20;
 
-/// Reads a file's text; `None` if there is no such file. A project's own file that leads elsewhere, or that another user
-/// owns or can write, counts as none; [`Config::warnings`](crate::config::Config::warnings) says so.
+/// Reads a file's text; `None` if there is no such file. A project's own file that leads elsewhere, or
+/// that another user owns or can write, counts as none;
+/// [`Config::warnings`](crate::config::Config::warnings) says so.
 pub(crate) fn text_of(path: &Path) -> Result<Option<String>, Failure> {
     let attempt = || format!("read `{}`", path.display());
     let project = project::of_file(path);
@@ -46,7 +47,8 @@ pub(crate) fn settings_in(path: &Path, text: &str) -> Result<Vec<Setting>, Failu
     read_settings(path, text, |key| key.shape)
 }
 
-/// The same for a file that the user does not trust: what would take long to check is not checked, as it does not count.
+/// The same for a file that the user does not trust: what would take long to check
+/// is not checked, as it does not count.
 pub(crate) fn settings_in_untrusted(path: &Path, text: &str) -> Result<Vec<Setting>, Failure> {
     read_settings(path, text, |key| key.shape.uncompiled())
 }

@@ -21,8 +21,8 @@ pub(crate) struct Key {
 /// Whether the file of a project that the user does not trust may set a key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Guard {
-    /// It may: the key cannot run programs, send text elsewhere, open a port, delete history or keep it from being
-    /// saved.
+    /// It may: the key cannot run programs, send text elsewhere, open a port, delete
+    /// history or keep it from being saved.
     Harmless,
     /// It may not, until the user has run `rejoin trust`. A key is guarded unless its row says otherwise.
     #[default]
@@ -90,8 +90,8 @@ const fn key(name: &'static str, shape: Shape, default: Option<&'static str>, ab
     Key { name, shape, default, about, guard: Guard::Trust }
 }
 
-/// The parts of a key that a file names in quotes, because the first part of it is a key itself: `store` has a value, so
-/// TOML cannot have `store.strict` beside it, but it can have `"store.strict"`.
+/// The parts of a key that a file names in quotes, because the first part of it is a key itself: `store` has
+/// a value, so TOML cannot have `store.strict` beside it, but it can have `"store.strict"`.
 pub(crate) fn quoted(name: &str) -> Option<impl Iterator<Item = &str>> {
     let (first, _) = name.split_once('.')?;
     let is_key = |wanted: &str| KEYS.iter().any(|key| key.name == wanted);
@@ -166,7 +166,8 @@ fn with_quotes<S: AsRef<str>>(segments: &[S]) -> Option<String> {
 pub(crate) fn dotted<S: AsRef<str>>(segments: &[S]) -> String {
     let quoted = segments.iter().map(|segment| {
         let segment = segment.as_ref();
-        // Debug form escapes what could confuse a terminal, and is valid TOML for everything accepted as a name.
+        // Debug form escapes what could confuse a terminal, and is valid TOML
+        // for everything accepted as a name.
         if is_bare(segment) { segment.to_owned() } else { format!("{segment:?}") }
     });
     quoted.collect::<Vec<_>>().join(".")

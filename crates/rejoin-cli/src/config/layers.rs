@@ -170,7 +170,8 @@ fn project_settings(
     }
 }
 
-/// A file that cannot be used is an error where the user relies on it. Elsewhere it must not be able to stop every command.
+/// A file that cannot be used is an error where the user relies on it. Elsewhere it
+/// must not be able to stop every command.
 fn without_file(path: PathBuf, failure: Failure, standing: Standing) -> Result<OfProject, Failure> {
     if standing == Standing::Trusted {
         return Err(failure);
@@ -194,7 +195,8 @@ fn flags(overrides: &Overrides) -> Result<Vec<Setting>, Failure> {
     Ok(vec![Setting { key, member: None, value, origin: Origin::Flag(flag) }])
 }
 
-/// Where the project is looked for from, with symbolic links resolved. The system names the working directory without any.
+/// Where the project is looked for from, with symbolic links resolved. The system
+/// names the working directory without any.
 fn start_of(surroundings: &Surroundings, overrides: &Overrides) -> Result<PathBuf, Failure> {
     match &overrides.project {
         Some(directory) => project::real(&surroundings.working_directory.join(directory)),

@@ -36,8 +36,8 @@ pub(crate) struct Config {
     is_own_project: bool,
     project_file: PathBuf,
     ignored: Vec<Ignored>,
-    /// How the project stands, where the user trusted it and that does not count any more. What it set for retention is not
-    /// known then, so nothing of it is deleted.
+    /// How the project stands, where the user trusted it and that does not count any more. What it set for
+    /// retention is not known then, so nothing of it is deleted.
     lapsed: Option<Standing>,
     unknown_variables: Vec<(String, Option<String>)>,
 }

@@ -1,7 +1,8 @@
 //! Which directory is the project.
 //!
-//! A project is what the user or root put there. A directory that another user owns or can write is nobody's project, and
-//! what lies above it is not looked at: whoever plants a `.git` in /tmp must not decide for everything below.
+//! A project is what the user or root put there. A directory that another user owns or can write
+//! is nobody's project, and what lies above it is not looked at: whoever plants a `.git` in /tmp
+//! must not decide for everything below.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -39,7 +40,8 @@ pub(super) fn real(start: &Path) -> Result<PathBuf, Failure> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Found<'a> {
     pub(super) directory: &'a Path,
-    /// True when no other user owns or can write the directory; otherwise that was not looked at, or it is so.
+    /// True when no other user owns or can write the directory; otherwise that
+    /// was not looked at, or it is so.
     pub(super) is_own: bool,
 }
 

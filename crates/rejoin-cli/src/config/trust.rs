@@ -1,8 +1,8 @@
 //! Which projects' own configuration the user trusts, and in which exact wording.
 //!
-//! The register lies in the user's data directory, where a cloned repository cannot write. Trust is given
-//! to a directory and to the bytes of its file: when either differs, there is no trust. A directory that took the
-//! place of a trusted one is another directory.
+//! The register lies in the user's data directory, where a cloned repository cannot write. Trust is given to
+//! a directory and to the bytes of its file: when either differs, there is no trust. A directory that took
+//! the place of a trusted one is another directory.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -60,8 +60,8 @@ struct Fingerprint {
 
 const VERSION: u32 = 2;
 
-/// The version that knew directories by their path only. Its users were not shown every key that needs trust, so what it
-/// trusts has to be trusted again.
+/// The version that knew directories by their path only. Its users were not shown every key that needs trust,
+/// so what it trusts has to be trusted again.
 const VERSION_BY_PATH: u32 = 1;
 
 /// What every version of the register begins with.

@@ -1,4 +1,5 @@
-//! The commit that is checked out and the first one, from the repository's files. Nothing in the repository is run.
+//! The commit that is checked out and the first one, from the repository's
+//! files. Nothing in the repository is run.
 
 use std::path::{Path, PathBuf};
 
@@ -17,13 +18,14 @@ const LONGEST: usize = 4096;
 /// The file that holds many references: a hundred thousand of them.
 const LARGEST_PACK: usize = 16 << 20;
 
-/// The commit that is checked out in a directory's repository; none where there is none, or it cannot be read.
+/// The commit that is checked out in a directory's repository; none where there
+/// is none, or it cannot be read.
 pub(crate) fn head_of(project: &Path) -> Option<String> {
     Files::of(project)?.head()
 }
 
-/// The repository's first commit, which a clone or a moved directory shares. A directory that is no repository has none, and
-/// neither has a clone that lacks a part of the history.
+/// The repository's first commit, which a clone or a moved directory shares. A directory that is no
+/// repository has none, and neither has a clone that lacks a part of the history.
 pub(crate) fn first_commit(project: &Path) -> Option<String> {
     let files = Files::at(project)?;
     let head = files.head()?;

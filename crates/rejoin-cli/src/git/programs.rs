@@ -1,4 +1,5 @@
-//! Which programs of a repository run when something is committed to it, in words that are told before the first commit.
+//! Which programs of a repository run when something is committed to it, in words
+//! that are told before the first commit.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;

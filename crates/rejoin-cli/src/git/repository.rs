@@ -20,7 +20,8 @@ const UNDER_WAY: [(&str, &str); 5] = [
     ("REVERT_HEAD", "a revert is under way"),
 ];
 
-/// A working tree, at one of its directories. Paths are below that directory, and no character of theirs is a pattern.
+/// A working tree, at one of its directories. Paths are below that directory, and
+/// no character of theirs is a pattern.
 #[derive(Debug)]
 pub(super) struct Repository {
     directory: PathBuf,
@@ -28,7 +29,8 @@ pub(super) struct Repository {
 }
 
 impl Repository {
-    /// The repository that a directory belongs to, if it belongs to one that nobody else could have put there.
+    /// The repository that a directory belongs to, if it belongs to one that
+    /// nobody else could have put there.
     pub(super) fn at(directory: &Path, environment: Environment) -> Result<Option<Self>, Failure> {
         // Where there is none, git is not asked and need not be there.
         if !own_ancestors(directory).any(|above| above.join(".git").exists()) {
@@ -50,7 +52,8 @@ impl Repository {
         Ok(self.directory.join(path.trim_end_matches('\n')))
     }
 
-    /// The settings whose keys match a pattern, from all files of configuration that count, the strongest last.
+    /// The settings whose keys match a pattern, from all files of configuration
+    /// that count, the strongest last.
     pub(super) fn configured(&self, keys: &str) -> Result<Vec<(String, String)>, Failure> {
         // Without any, git ends with a failure and says nothing.
         let output = self.try_run(["config", "--null", "--get-regexp", keys])?;
@@ -86,8 +89,8 @@ impl Repository {
         Ok(text.split('\0').filter(|path| !path.is_empty()).map(PathBuf::from).collect())
     }
 
-    /// Commits these paths and nothing else, whatever is staged. The programs of the repository run. What was not tracked
-    /// before is not tracked after a refusal either.
+    /// Commits these paths and nothing else, whatever is staged. The programs of the repository run. What was
+    /// not tracked before is not tracked after a refusal either.
     pub(super) fn commit(
         &self,
         paths: &[PathBuf],

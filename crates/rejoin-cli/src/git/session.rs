@@ -1,7 +1,8 @@
 //! A stopped conversation as a commit: its session folder, alone.
 //!
-//! The folder is written below the project as the format `cortext` lays it out, and committed whatever else is staged.
-//! The conversation itself is safe in the store; whatever goes wrong here is told and changes nothing there.
+//! The folder is written below the project as the format `cortext` lays it out, and committed
+//! whatever else is staged. The conversation itself is safe in the store; whatever goes wrong
+//! here is told and changes nothing there.
 
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -102,8 +103,8 @@ fn tell_programs(context: &Context, archive: &Archive, repository: &Repository) 
     Ok(())
 }
 
-/// What is sealed in a vault would stand in the repository in the clear, so both the configuration and the conversation have
-/// to allow it.
+/// What is sealed in a vault would stand in the repository in the clear, so both the configuration
+/// and the conversation have to allow it.
 fn check_sealed(archive: &Archive, context: &Context, stored: &StoredConversation) -> Result<(), Failure> {
     let is_vault = matches!(context.store_url()?, StoreUrl::Vault(_));
     if is_vault && !context.config.allows_plaintext() {

@@ -1,8 +1,9 @@
 //! Starts git: the one place that does.
 //!
-//! What a repository configures can run programs: hooks, filters, monitors, and whatever is to fetch an object that is
-//! missing. So nothing is asked of git in a repository, except by whoever commits to it. What has to be computed from its
-//! objects is computed beside it: in an empty repository of our own that borrows the objects, and whose configuration is ours.
+//! What a repository configures can run programs: hooks, filters, monitors, and whatever is to fetch an
+//! object that is missing. So nothing is asked of git in a repository, except by whoever commits to it. What
+//! has to be computed from its objects is computed beside it: in an empty repository of our own that borrows
+//! the objects, and whose configuration is ours.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -20,7 +21,8 @@ use crate::child;
 /// How long a question about objects may take. It decides nothing that would be worth waiting for.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// The most that git may ask the system for at once, in bytes. A commit is smaller; one that says it is larger lies.
+/// The most that git may ask the system for at once, in bytes. A commit is
+/// smaller; one that says it is larger lies.
 const LARGEST_ALLOCATION: &str = "67108864";
 
 /// The most that is read of an answer.
@@ -36,9 +38,9 @@ const ELSEWHERE: [&str; 6] = [
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
 ];
 
-/// What the files of a project must not be able to do, whoever wrote them. A bare repository that lies among them is
-/// none, because its configuration could name programs to run; nor does a repository name what watches its files, or have
-/// itself tidied up.
+/// What the files of a project must not be able to do, whoever wrote them. A bare repository that lies among
+/// them is none, because its configuration could name programs to run; nor does a repository name what
+/// watches its files, or have itself tidied up.
 const GUARDS: [&str; 8] = [
     "-c",
     "safe.bareRepository=explicit",
@@ -85,8 +87,9 @@ pub(super) fn in_repository<S: AsRef<OsStr>>(
     command.output()
 }
 
-/// What git says about objects, in one line; none when it fails, or takes too long. `objects` is the directory that they are
-/// in, and `format` the kind of their names. Nothing else of their repository is read.
+/// What git says about objects, in one line; none when it fails, or takes too long.
+/// `objects` is the directory that they are in, and `format` the kind of their names.
+/// Nothing else of their repository is read.
 pub(super) fn about_objects(objects: &Path, format: &str, arguments: &[&str]) -> Option<String> {
     let own = tempfile::tempdir().ok()?;
     fs::create_dir(own.path().join("refs")).ok()?;
@@ -114,7 +117,8 @@ pub(super) fn about_objects(objects: &Path, format: &str, arguments: &[&str]) ->
     answer_in_time(command, PATIENCE)
 }
 
-/// The first line that a program writes, if it ends well and in time. One that does not is ended: an object may be a pipe.
+/// The first line that a program writes, if it ends well and in time. One that does
+/// not is ended: an object may be a pipe.
 fn answer_in_time(mut command: Command, patience: Duration) -> Option<String> {
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().ok()?;
     let pipe = child.stdout.take()?;

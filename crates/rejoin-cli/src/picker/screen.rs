@@ -15,7 +15,8 @@ use crate::error::Failure;
 /// How soon the signal is noticed while no key is pressed.
 const PATIENCE: Duration = Duration::from_millis(200);
 
-/// What a handler of a signal needs belongs to the process, as the handler does: it is installed once and stays.
+/// What a handler of a signal needs belongs to the process, as the handler
+/// does: it is installed once and stays.
 static TERMINATION: OnceLock<Termination> = OnceLock::new();
 
 /// Something that happened on the terminal.
@@ -34,8 +35,8 @@ pub(super) struct Screen {
 
 /// The request to end, put off while the terminal is taken over.
 ///
-/// A hang-up is not put off: nothing is left to give back then, and reading from a terminal that is gone never ends.
-/// Neither is an interrupt, which is a key like others here.
+/// A hang-up is not put off: nothing is left to give back then, and reading from a terminal that is gone
+/// never ends. Neither is an interrupt, which is a key like others here.
 #[derive(Debug)]
 struct Termination {
     was_asked: Arc<AtomicBool>,

@@ -10,7 +10,8 @@ use tokio::time::{MissedTickBehavior, interval};
 use super::show::{End, Hushed, Kept, Show, TICK};
 use crate::error::Failure;
 
-/// Compacts, and returns what that did; none when it was stopped with Ctrl+C, which leaves everything as it was.
+/// Compacts, and returns what that did; none when it was stopped with Ctrl+C,
+/// which leaves everything as it was.
 pub(crate) async fn compact(talk: &mut Talk, show: &mut dyn Show) -> Result<Option<Compacted>, Failure> {
     let _hushed = Hushed::begin();
     let mut interrupts =
@@ -52,7 +53,8 @@ pub(crate) async fn compact(talk: &mut Talk, show: &mut dyn Show) -> Result<Opti
     }
 }
 
-/// Tells what happens. A failure says itself what its last warning said, so a warning waits for what comes next.
+/// Tells what happens. A failure says itself what its last warning said, so a
+/// warning waits for what comes next.
 struct Teller<'a> {
     show: &'a mut dyn Show,
     warning: Option<Event>,

@@ -1,7 +1,7 @@
 //! The keyring of the system, which keeps keys for the user who is logged in.
 //!
-//! It is asked on a thread of its own, with a limit: a keyring that waits for somebody to unlock it must not hang a
-//! program that nobody watches.
+//! It is asked on a thread of its own, with a limit: a keyring that waits for somebody to unlock it must
+//! not hang a program that nobody watches.
 
 use std::time::Duration;
 

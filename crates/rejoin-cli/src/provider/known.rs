@@ -41,7 +41,8 @@ impl Known {
         }
     }
 
-    /// Every provider: those that are configured under a name of the user's, the presets, the one without a model.
+    /// Every provider: those that are configured under a name of the user's,
+    /// the presets, the one without a model.
     pub(crate) fn all(config: &Config) -> Vec<Self> {
         let own = config.providers().into_iter().map(|provider| provider.name);
         let mut names: Vec<String> = own.filter(|name| Preset::named(name).is_none()).collect();

@@ -8,8 +8,8 @@ use crate::error::Failure;
 use crate::ui::consent::Shown;
 use crate::ui::size;
 
-/// Tells what the policy does since the configuration was written, if that is something else. At a terminal it is done at
-/// once, after a question where something goes; elsewhere nothing is deleted.
+/// Tells what the policy does since the configuration was written, if that is something else. At a terminal
+/// it is done at once, after a question where something goes; elsewhere nothing is deleted.
 pub(crate) fn apply_changed(before: &Context) -> Result<(), Failure> {
     let store = before.config.setting("store").filter(|setting| matches!(setting.origin, Origin::Flag(_)));
     let overrides = Overrides {

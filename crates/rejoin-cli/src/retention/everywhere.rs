@@ -1,8 +1,8 @@
 //! The policies of all projects of a store, and a sweep of all of them.
 //!
-//! Each project has its own configuration. Where that cannot be known, because its directory is gone, and for what belongs to
-//! no project, what holds for every project counts. A project that the user trusted keeps everything
-//! while its configuration is broken.
+//! Each project has its own configuration. Where that cannot be known, because its directory is gone, and for
+//! what belongs to no project, what holds for every project counts. A project that the user trusted keeps
+//! everything while its configuration is broken.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -73,8 +73,8 @@ impl Policies {
         &self.all[0]
     }
 
-    /// Says when a conversation expires, also where only the policy of its own project does. One whose policy nobody has seen
-    /// does not.
+    /// Says when a conversation expires, also where only the policy of its own project does. One
+    /// whose policy nobody has seen does not.
     pub(crate) fn date(
         &self,
         stored: &mut StoredConversation,
@@ -117,7 +117,8 @@ impl Policies {
         Ok(whole)
     }
 
-    /// Takes away what has expired in every project whose policy somebody has seen, and what was long enough in quarantine.
+    /// Takes away what has expired in every project whose policy somebody has seen,
+    /// and what was long enough in quarantine.
     pub(crate) fn sweep(&self, archive: &Archive, context: &Context) -> Result<Round, Failure> {
         let mut seen = Vec::new();
         for policy in &self.all {
@@ -141,7 +142,8 @@ impl Policies {
     }
 }
 
-/// The key of the project whose policy decides about a conversation, empty where it belongs to none; nothing where none does.
+/// The key of the project whose policy decides about a conversation, empty where it
+/// belongs to none; nothing where none does.
 fn key_of_policy(stored: &StoredConversation) -> Option<&str> {
     let header = &stored.conversation;
     let can_expire = header.hold == Hold::None && (header.follows_retention || header.expires_at.is_some());

@@ -26,7 +26,8 @@ pub(crate) enum Ahead {
     Notice,
 }
 
-/// Says when a conversation expires, also where only the policy of this project does. Other projects have their own.
+/// Says when a conversation expires, also where only the policy of this project
+/// does. Other projects have their own.
 pub(crate) fn date(
     stored: &mut StoredConversation,
     ahead: Ahead,

@@ -1,5 +1,5 @@
-//! Retention while a program runs for long: a sweep at the start and every six hours. At a prompt it is told before the next
-//! line. One turn sweeps after its answer, if nobody did for six hours.
+//! Retention while a program runs for long: a sweep at the start and every six hours. At a prompt it is told
+//! before the next line. One turn sweeps after its answer, if nobody did for six hours.
 
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
@@ -63,7 +63,8 @@ pub(super) fn note_sweep(archive: &Archive) {
     }
 }
 
-/// Sweeps after one turn, if the last sweep was long ago, and notes what went. A sweep that fails does not undo the turn.
+/// Sweeps after one turn, if the last sweep was long ago, and notes what went. A
+/// sweep that fails does not undo the turn.
 pub(crate) fn sweep_after(context: &Context, archive: &Archive) {
     let swept = is_sweep_due(context, archive).and_then(|is_due| match is_due {
         true => look(context, archive),
@@ -177,7 +178,8 @@ impl Broom {
             Overrides { project: Some(context.config.project().to_owned()), ..Overrides::default() };
         let thread = thread::spawn(move || {
             loop {
-                // The configuration may have changed since this prompt was opened, and the newest word counts.
+                // The configuration may have changed since this prompt was
+                // opened, and the newest word counts.
                 let news = Config::load(&context.surroundings, &overrides)
                     .and_then(|config| look(&context.configured(config), &archive));
                 match news {

@@ -151,8 +151,8 @@ pub(crate) fn is_of_people(stored: &StoredConversation) -> bool {
     kind != OF_TOOLS && !kind.starts_with(&format!("{OF_TOOLS}:"))
 }
 
-/// The newest message of the project that a model or a tool said, in conversations that were used here. Those of imports
-/// count where nothing was ever used.
+/// The newest message of the project that a model or a tool said, in conversations that were used here. Those
+/// of imports count where nothing was ever used.
 fn newest_answer(context: &Context, archive: &Archive) -> Result<Option<Answer>, Failure> {
     if let Some(stored) = resumed_import(context, archive)?
         && let Some((_, message)) = last_answer(archive, &stored)?
@@ -202,15 +202,15 @@ fn newest_among(
     }
 }
 
-/// When an answer was given, as far as that can be believed: an imported one may carry any time, and a clock may have been
-/// wrong.
+/// When an answer was given, as far as that can be believed: an imported one may carry any
+/// time, and a clock may have been wrong.
 fn plausible(time: Time, stored: &StoredConversation, now: Time) -> Time {
     let is_wrong = stored.last_active_at.is_far_ahead_of(now);
     if is_wrong { Time::default() } else { time.min(stored.last_active_at) }
 }
 
-/// The newest answer of a conversation. One that an import brought counts on the way to the head only: an import does not
-/// decide where a talk goes on, and does not move the head.
+/// The newest answer of a conversation. One that an import brought counts on the way to the head only: an
+/// import does not decide where a talk goes on, and does not move the head.
 fn last_answer(archive: &Archive, stored: &StoredConversation) -> Result<Option<(Time, MessageId)>, Failure> {
     let read = |error| damaged(stored.id, error);
     let mut path: Option<HashSet<MessageId>> = None;

@@ -1,8 +1,9 @@
-//! Command files: a Markdown file whose text tells the model how to work, such as `.rejoin/commands/brainstorm.md`.
+//! Command files: a Markdown file whose text tells the model how to work, such
+//! as `.rejoin/commands/brainstorm.md`.
 //!
-//! A project's own files win over the user's. A file is text for the model and nothing else: it may ask for fewer
-//! tools than the configuration gives, never for more. The model that a project's file names counts once the user trusts
-//! the project, as it does in the project's configuration.
+//! A project's own files win over the user's. A file is text for the model and nothing else: it may ask for
+//! fewer tools than the configuration gives, never for more. The model that a project's file names counts
+//! once the user trusts the project, as it does in the project's configuration.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -25,7 +26,8 @@ const OF_PROJECT: &str = ".rejoin/commands";
 /// Stands in the text for what the user says first.
 const ARGUMENTS: &str = "$ARGUMENTS";
 
-/// What the model reads there: the topic is said in the conversation itself, so that it is the same on resume.
+/// What the model reads there: the topic is said in the conversation itself, so
+/// that it is the same on resume.
 const FIRST_MESSAGE: &str = "(the user's first message)";
 
 /// A command of the user or the project.
@@ -49,7 +51,8 @@ pub(crate) enum Owner {
 }
 
 impl CommandFile {
-    /// The model it asks for, where it may. One that a project names is told and ignored until the user trusts the project.
+    /// The model it asks for, where it may. One that a project names is told and
+    /// ignored until the user trusts the project.
     pub(crate) fn allowed_model(&self, context: &Context) -> Option<String> {
         let model = self.model.as_ref()?;
         if self.owner == Owner::User || is_trusted(&context.surroundings, context.config.project_root()) {

@@ -1,4 +1,5 @@
-//! Conversations that nobody talks in: after a while they are paused, also when nobody was left to pause them.
+//! Conversations that nobody talks in: after a while they are paused, also when
+//! nobody was left to pause them.
 
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread::{self, JoinHandle};
@@ -9,8 +10,8 @@ use rejoin::{Archive, ConversationId, EndReason, StoredConversation, Time};
 use crate::context::Context;
 
 impl Context {
-    /// A conversation as it stands now. One that is left without a word for long enough counts as paused, so a
-    /// process that was killed does not leave it active for ever. Nothing is written.
+    /// A conversation as it stands now. One that is left without a word for long enough counts as paused, so
+    /// a process that was killed does not leave it active for ever. Nothing is written.
     pub(crate) fn as_of(&self, now: Time, mut stored: StoredConversation) -> StoredConversation {
         stored.conversation.status = stored.status_at(now, self.config.auto_pause());
         stored

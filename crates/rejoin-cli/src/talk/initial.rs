@@ -1,7 +1,8 @@
 //! The initial context: what a model is told before the conversation begins.
 //!
-//! Base instructions or those of a command file, the project and the date, the project's own instruction files, and
-//! after a pause where the conversation stood. It is computed for each run and is not part of the history.
+//! Base instructions or those of a command file, the project and the date, the project's own
+//! instruction files, and after a pause where the conversation stood. It is computed for
+//! each run and is not part of the history.
 
 use std::path::{Path, PathBuf};
 

@@ -82,7 +82,8 @@ fn keep(context: &Context, archive: &Archive, handle: Handle, turn: &OpenTurn) -
     if handle.head() == turn.base {
         return Ok(archive.resume_at(handle.id(), receipt.head)?);
     }
-    // The talk has gone on elsewhere meanwhile, so the reply became a branch of its own and the head goes back.
+    // The talk has gone on elsewhere meanwhile, so the reply became a branch of
+    // its own and the head goes back.
     if let Some(head) = handle.head() {
         archive.rewind(handle.id(), head)?;
     }

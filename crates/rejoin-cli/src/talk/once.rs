@@ -39,7 +39,8 @@ pub(crate) enum Then {
     Stay,
 }
 
-/// Sends what was said, among the arguments or through a pipe, and opens the prompt where there is nothing to send.
+/// Sends what was said, among the arguments or through a pipe, and opens the
+/// prompt where there is nothing to send.
 pub(crate) fn say(
     context: &Context,
     start: &Start,
@@ -73,8 +74,8 @@ pub(crate) fn say(
     }
 }
 
-/// Whether anything comes through the input, its end included. A program that started this one may have left open what
-/// it never writes to.
+/// Whether anything comes through the input, its end included. A program that started this one may
+/// have left open what it never writes to.
 fn has_input() -> bool {
     let stdin = io::stdin();
     let mut watched = [PollFd::new(&stdin, PollFlags::IN)];

@@ -21,8 +21,8 @@ pub(crate) struct Partner {
 
 /// Chooses a provider and a model, and finds the key.
 ///
-/// What `overrides` name counts first, then the key `provider`. Where neither says anything, a preset whose key is in
-/// its variable is taken; else there is no model.
+/// What `overrides` name counts first, then the key `provider`. Where neither says anything, a preset whose
+/// key is in its variable is taken; else there is no model.
 pub(crate) fn partner(context: &Context, overrides: &Overrides) -> Result<Partner, Failure> {
     let Some(mut known) = chosen(context, overrides)? else { return Ok(offline()) };
     if known.api == Api::Offline {
@@ -57,8 +57,8 @@ fn chosen(context: &Context, overrides: &Overrides) -> Result<Option<Known>, Fai
     }
 }
 
-/// The preset whose key is in its usual variable, when nothing at all is configured. Nothing is sent to it before a
-/// model is named as well.
+/// The preset whose key is in its usual variable, when nothing at all is configured. Nothing is sent
+/// to it before a model is named as well.
 fn implied(context: &Context, overrides: &Overrides) -> Option<Known> {
     let is_set = |name: &&str| context.surroundings.variable(name).is_some();
     let (preset, variable) =

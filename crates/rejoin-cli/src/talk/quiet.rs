@@ -1,5 +1,5 @@
-//! A conversation looked at as a talk would take it up: the same provider, initial context and tools. Nobody is told
-//! that it goes on, and nothing changes unless it is asked for.
+//! A conversation looked at as a talk would take it up: the same provider, initial context and tools. Nobody
+//! is told that it goes on, and nothing changes unless it is asked for.
 
 use std::sync::Arc;
 
@@ -85,8 +85,8 @@ impl Quiet {
     }
 }
 
-/// A partner that is never asked, so that no key is needed: the one that is named, else the conversation's own, else the
-/// one that is configured, else any that speaks the language.
+/// A partner that is never asked, so that no key is needed: the one that is named, else the conversation's
+/// own, else the one that is configured, else any that speaks the language.
 fn without_key(
     context: &Context,
     stored: &StoredConversation,

@@ -293,7 +293,8 @@ pub(super) fn initial_of(
     initial(context, command, recapped)
 }
 
-/// The tools of a conversation that goes on. A command whose file is gone still may use no more than it could before.
+/// The tools of a conversation that goes on. A command whose file is gone still
+/// may use no more than it could before.
 pub(super) fn tools_of(command: Option<CommandFile>, stored: &StoredConversation) -> Option<Vec<String>> {
     let before = Some(&stored.conversation.settings.tools).filter(|tools| !tools.is_empty());
     command.map_or_else(|| before.cloned(), |command| command.tools)

@@ -67,8 +67,8 @@ pub(crate) fn toolbox(context: &Context, flags: &ToolFlags, project: &Path) -> R
         .with_flag(FLAG))
 }
 
-/// Takes up what was decided in a conversation before, as far as it holds in this directory. What cannot be read is asked
-/// again.
+/// Takes up what was decided in a conversation before, as far as it holds in this
+/// directory. What cannot be read is asked again.
 pub(crate) fn recall(
     context: &Context,
     toolbox: &Toolbox,

@@ -1,7 +1,7 @@
 //! Why nothing that is said is saved.
 //!
-//! Whoever relies on Rejoin relies on what was said being there tomorrow. So it is always said when it will not be, also
-//! to those who asked for silence.
+//! Whoever relies on Rejoin relies on what was said being there tomorrow. So it is always said when it will
+//! not be, also to those who asked for silence.
 
 use std::fmt;
 

@@ -28,7 +28,8 @@ pub(crate) enum Confirmation {
     NotAsked,
 }
 
-/// The keyboard of a person who is about to be asked. What was typed before is thrown away: it was not meant as the answer.
+/// The keyboard of a person who is about to be asked. What was typed before is thrown
+/// away: it was not meant as the answer.
 pub(crate) fn person() -> io::StdinLock<'static> {
     keyboard::forget_typed();
     io::stdin().lock()

@@ -1,4 +1,5 @@
-//! JSON that is safe to print: what a terminal would act on is escaped, and means the same to a reader of JSON.
+//! JSON that is safe to print: what a terminal would act on is escaped, and
+//! means the same to a reader of JSON.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -47,7 +48,8 @@ impl<T: fmt::Display> Serialize for Text<T> {
     }
 }
 
-/// Writes stored JSON like everything else in an answer, whatever its white space and the form of its numbers.
+/// Writes stored JSON like everything else in an answer, whatever its white
+/// space and the form of its numbers.
 pub(crate) fn in_one_form<S: Output>(stored: &impl Serialize, output: S) -> Result<S::Ok, S::Error> {
     serde_json::to_value(stored).map_err(S::Error::custom)?.serialize(output)
 }
@@ -89,8 +91,8 @@ fn write_inert<W: Write + ?Sized>(output: &mut W, text: &str) -> io::Result<()> 
     output.write_all(rest.as_bytes())
 }
 
-/// The second set of control characters, what ends lines, and what hides or reorders them. Joiners shape what stands
-/// beside them.
+/// The second set of control characters, what ends lines, and what hides or reorders them.
+/// Joiners shape what stands beside them.
 fn acts(character: char) -> bool {
     match character {
         ' '..='~' | '\u{200c}' | '\u{200d}' => false,

@@ -8,8 +8,8 @@ use rustix::termios::{
     LocalModes, OptionalActions, QueueSelector, SpecialCodeIndex, Termios, tcflush, tcgetattr, tcsetattr,
 };
 
-/// How long nothing may be typed before a key counts as an answer: somebody who types a text or holds a key is not
-/// answering a question that has just appeared.
+/// How long nothing may be typed before a key counts as an answer: somebody who types a text or holds a key
+/// is not answering a question that has just appeared.
 const QUIET: Duration = Duration::from_millis(500);
 
 /// Ctrl+C, as the terminal sends it.
@@ -67,8 +67,8 @@ pub(crate) enum Key {
 
 /// Waits for a key that answers what is on the screen now.
 ///
-/// What was typed before is thrown away, and so is what is typed until the keyboard was quiet for a while: it was not
-/// meant as the answer. Ctrl+C and Ctrl+D count at once.
+/// What was typed before is thrown away, and so is what is typed until the keyboard was quiet for a while: it
+/// was not meant as the answer. Ctrl+C and Ctrl+D count at once.
 pub(crate) fn key() -> Key {
     let _hushed =
         Hushed::with(|modes| modes.remove(LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG));

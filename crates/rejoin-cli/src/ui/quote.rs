@@ -26,7 +26,8 @@ pub(crate) fn path(path: &Path) -> String {
     }
 }
 
-/// What would not be seen or would act on a screen is written as numbers, which name the same bytes in every locale.
+/// What would not be seen or would act on a screen is written as numbers, which
+/// name the same bytes in every locale.
 fn escaped(bytes: &[u8]) -> String {
     let mut text = String::from("$'");
     for byte in bytes {

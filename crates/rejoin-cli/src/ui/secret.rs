@@ -16,7 +16,8 @@ const LONGEST: usize = 16 * 1024;
 
 /// Asks at the terminal, and shows nothing of what is typed.
 ///
-/// The terminal sends every key as it comes, so that also an interruption ends here, with the screen as it was.
+/// The terminal sends every key as it comes, so that also an interruption ends
+/// here, with the screen as it was.
 pub(crate) fn ask(prompt: &str) -> Result<Secret, Failure> {
     let attempt = |error: io::Error| Failure::io("ask at the terminal", error);
     write!(io::stderr(), "{prompt}").map_err(attempt)?;
@@ -46,7 +47,8 @@ fn unbuffered() -> io::Result<File> {
 
 /// Reads to the end of the line; none when it was interrupted.
 fn read(input: &mut impl Read) -> io::Result<Option<Secret>> {
-    // What is typed fits, so that growing leaves no copy of it behind. What was taken back is overwritten at the end too.
+    // What is typed fits, so that growing leaves no copy of it behind. What was
+    // taken back is overwritten at the end too.
     let mut typed = Zeroizing::new(Vec::with_capacity(LONGEST));
     let mut key = Zeroizing::new([0]);
     while typed.len() < LONGEST && input.read(&mut *key)? == 1 {

@@ -35,11 +35,11 @@ impl Clock {
         Self { now, zone }
     }
 
-    /// Reads the computer's clock, with the zone that the environment names, or else the computer's own. `zones` is where
-    /// the environment says that zones are, if it does.
+    /// Reads the computer's clock, with the zone that the environment names, or else the computer's own.
+    /// `zones` is where the environment says that zones are, if it does.
     ///
-    /// Looking a zone up by its name walks through all zones of the computer, a third of the time of a short command, so
-    /// the file of the zone is read instead where there is one.
+    /// Looking a zone up by its name walks through all zones of the computer, a third of the time of a short
+    /// command, so the file of the zone is read instead where there is one.
     pub(crate) fn system(named: Option<&OsStr>, zones: Option<&OsStr>) -> Self {
         let zone = match named {
             None => zone_in(Path::new("/etc/localtime"), "local"),
@@ -124,8 +124,8 @@ fn zone_in(file: &Path, name: &str) -> Option<TimeZone> {
     TimeZone::tzif(name, &fs::read(file).ok()?).ok()
 }
 
-/// True when a name can only be that of a zone below the usual directory: it leads nowhere else, and has no digit, which
-/// every rule has that is written out.
+/// True when a name can only be that of a zone below the usual directory: it leads nowhere else, and has no
+/// digit, which every rule has that is written out.
 fn is_plain(name: &str) -> bool {
     let is_part = |part: &str| part.starts_with(|first: char| first.is_ascii_alphabetic());
     let is_letter = |letter: char| letter.is_ascii_alphabetic() || "/_-".contains(letter);

@@ -1,5 +1,5 @@
-//! Asking for what opens a vault: at the terminal without showing it, or from a file. Never from the command line, which
-//! other programs can see.
+//! Asking for what opens a vault: at the terminal without showing it, or from a file. Never from the
+//! command line, which other programs can see.
 
 use std::fs::File;
 use std::io::{self, Read, Write};

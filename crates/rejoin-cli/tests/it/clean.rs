@@ -8,8 +8,8 @@ use crate::past::ask;
 use crate::terminal::Terminal;
 use crate::world::{Outcome, World};
 
-/// Far more than cleaning takes on any machine, and far less than it would take if it grew with the square of what
-/// there is.
+/// Far more than cleaning takes on any machine, and far less than it would take if it
+/// grew with the square of what there is.
 const MOMENTS: Duration = Duration::from_secs(30);
 
 /// A conversation of this project that was last active this many hours ago.

@@ -1,4 +1,5 @@
-//! A vault in which messages do not open: the rest is shown, found, exported and talked on, and what is missing is named.
+//! A vault in which messages do not open: the rest is shown, found, exported and
+//! talked on, and what is missing is named.
 
 use serde_json::Value;
 
@@ -109,7 +110,8 @@ fn the_picker_shows_the_rest_and_says_that_something_is_missing() {
     terminal.wait_for("[Resuming \"Lisbon\"]");
 }
 
-/// Talks on in a conversation in which a message that so many follow is damaged: what was asked, and what is there after.
+/// Talks on in a conversation in which a message that so many follow is damaged:
+/// what was asked, and what is there after.
 fn talked_on(followers: u64) -> (Outcome, Vec<String>, String) {
     let world = lisbon();
     damage_before(&world, followers);

@@ -1,6 +1,7 @@
 //! A disk that loses power: from what a program wrote and synced, every state that may be found afterwards.
 //!
-//! What was synced is there. Of what was written since, any part may be: all, none, some, or the beginning of one.
+//! What was synced is there. Of what was written since, any part may be: all,
+//! none, some, or the beginning of one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -115,8 +116,8 @@ struct File {
 /// The number of the file that has a name, if one has.
 type Holder = Option<usize>;
 
-/// A name, and which files had it since its directory was synced. Any of them may have it after the power came back,
-/// whatever became of other names.
+/// A name, and which files had it since its directory was synced. Any of them may have it after the power
+/// came back, whatever became of other names.
 #[derive(Clone, Debug, Default)]
 struct Name {
     safe: Holder,

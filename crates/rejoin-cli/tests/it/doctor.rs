@@ -1,6 +1,7 @@
 //! `rejoin doctor`: every fault is planted for real, named, and has a remedy.
 //!
-//! A network file system cannot be mounted here; that one is tested where the number of a file system is read.
+//! A network file system cannot be mounted here; that one is tested where the
+//! number of a file system is read.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, chown};

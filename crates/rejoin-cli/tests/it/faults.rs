@@ -157,7 +157,8 @@ fn writes_and_syncs_of_a_first_run_with_plain_files_may_fail() {
     assert!(met.is_ok_and(|met| met > 15));
 }
 
-/// Fails one call of a first run, then lets another finish in that home; the answer is whether there was such a call.
+/// Fails one call of a first run, then lets another finish in that home; the
+/// answer is whether there was such a call.
 fn fail_first_run(strace: Strace, world: World, fault: &str) -> Result<bool, String> {
     let mut trial = Trial::new(strace, world);
     let was_met = trial.fail(fault)?;
@@ -250,7 +251,8 @@ fn after_a_sync_that_failed_a_process_acknowledges_nothing_more() {
     }
     let Some(strace) = Strace::find() else { return };
 
-    // One sync of the log and one of its directory start the conversation; the fourth is that of the second turn.
+    // One sync of the log and one of its directory start the conversation; the
+    // fourth is that of the second turn.
     let (outcomes, stored) = go_on_after(strace, "fdatasync:error=EIO:when=4");
 
     let refused = "an earlier write failed, so this store takes no more until it is opened again";

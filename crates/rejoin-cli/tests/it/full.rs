@@ -1,4 +1,5 @@
-//! A disk without room: told with its place and what to do, nothing lost, and all well once there is room again.
+//! A disk without room: told with its place and what to do, nothing lost, and
+//! all well once there is room again.
 
 use std::fs;
 use std::path::{Path, PathBuf};

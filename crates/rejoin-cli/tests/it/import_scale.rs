@@ -23,8 +23,8 @@ const MEGABYTES: u64 = 20;
 /// What an import may hold in memory, whatever it reads.
 const MEMORY_KB: u64 = 200 * 1024;
 
-/// What an import may work without a word. It tells every half second, which two threads fill with a second of work;
-/// the rest is for a line that is read late.
+/// What an import may work without a word. It tells every half second, which two threads fill with a second
+/// of work; the rest is for a line that is read late.
 const LONGEST_SILENCE: Duration = Duration::from_secs(3);
 
 /// Writes a session of Claude Code of about so many bytes: questions, replies in two lines, results of tools.

@@ -27,8 +27,8 @@ fn a_bus_that_never_answers_does_not_hang_the_program() {
     assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
 }
 
-/// Runs a script in a session with a real keyring, which is unlocked and ends with it, and answers what it printed. None
-/// where there is no keyring to be had.
+/// Runs a script in a session with a real keyring, which is unlocked and ends with it, and answers what it
+/// printed. None where there is no keyring to be had.
 ///
 /// The program is `$REJOIN`.
 pub(crate) fn session(world: &World, script: &str, variables: &[(&str, &str)]) -> Option<[String; 2]> {

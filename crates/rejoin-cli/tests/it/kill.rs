@@ -1,6 +1,7 @@
 //! Processes killed at any moment: whatever was acknowledged is in the store, whole and in order.
 //!
-//! A kill leaves everything that was written in the system's hands, so it says nothing about syncs: see `power.rs`.
+//! A kill leaves everything that was written in the system's hands, so it says
+//! nothing about syncs: see `power.rs`.
 
 use std::time::{Duration, Instant};
 use std::{fmt, fs};
@@ -160,7 +161,8 @@ impl fmt::Display for Tally {
     }
 }
 
-/// How far folds have come, as SQLite notes in the memory that processes share (walformat.html, "WAL-Index Header").
+/// How far folds have come, as SQLite notes in the memory that processes share
+/// (walformat.html, "WAL-Index Header").
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Folds {
     /// The frames that are folded: at byte 96.

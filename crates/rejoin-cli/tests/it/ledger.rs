@@ -1,4 +1,5 @@
-//! Numbered turns, and the account of them: what was acknowledged must be in the store, in order, to the letter.
+//! Numbered turns, and the account of them: what was acknowledged must be in
+//! the store, in order, to the letter.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,8 +10,8 @@ use serde_json::json;
 
 use crate::feed::Receipt;
 
-/// What the messages of a numbered turn say. Some are larger than a page of the store, so that a turn takes few
-/// writes or many.
+/// What the messages of a numbered turn say. Some are larger than a page of the store, so
+/// that a turn takes few writes or many.
 pub(crate) fn texts(turn: usize) -> Vec<String> {
     let padding = match turn % 8 {
         3 => 20_000,
@@ -37,7 +38,8 @@ pub(crate) struct Ledger {
 }
 
 impl Ledger {
-    /// Compares what was stored since the last audit with the receipts since then; a failure is what is wrong.
+    /// Compares what was stored since the last audit with the receipts since
+    /// then; a failure is what is wrong.
     ///
     /// All that was acknowledged must be there, then at most one turn that was not, then nothing.
     pub(crate) fn audit(&mut self, archive: &Archive, receipts: &[Receipt]) -> Result<(), String> {
@@ -106,7 +108,8 @@ impl Ledger {
         Ok(turns)
     }
 
-    /// Checks the whole store: its pages, every digest, and that messages are found before and after indexing.
+    /// Checks the whole store: its pages, every digest, and that messages are
+    /// found before and after indexing.
     pub(crate) fn close(&self, archive: &Archive) -> Result<(), String> {
         self.find_words(archive)?;
         let faults = archive.maintenance().check().map_err(explain)?.faults;

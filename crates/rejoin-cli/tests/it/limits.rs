@@ -27,7 +27,8 @@ fn output(mut command: Command) -> Output {
 const LARGER: &str = "hint: raise the limit on the size of files, for instance with `ulimit -f unlimited`, and try again; \
                       what was stored before is safe\n";
 
-/// Appends until a file may not grow any more; what was acknowledged is there, and without the limit it goes on.
+/// Appends until a file may not grow any more; what was acknowledged is there,
+/// and without the limit it goes on.
 fn append_to_the_limit(world: &World, blocks: &str) {
     let mut ledger = Ledger::default();
 

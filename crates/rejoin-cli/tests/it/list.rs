@@ -60,7 +60,8 @@ fn conversations_are_listed_newest_first_with_the_active_one_marked() {
     assert_eq!(outcome.naming(&names), Outcome::answer(&expected));
 }
 
-/// Whoever lists often waits for nothing but these calls. The library looks again at what is above a store that it opens.
+/// Whoever lists often waits for nothing but these calls. The library looks again at
+/// what is above a store that it opens.
 #[test]
 fn a_list_judges_the_project_once_and_what_is_above_a_store_twice() {
     let Some(strace) = Strace::find() else { return };

@@ -6,7 +6,8 @@ use serde_json::json;
 
 use crate::world::World;
 
-/// Well above twice the length at which the log is folded: turns go on while that is done, up to twice the length.
+/// Well above twice the length at which the log is folded: turns go on while
+/// that is done, up to twice the length.
 const LONGEST: u64 = 20 << 20;
 
 fn length_of_log(world: &World) -> u64 {

@@ -64,7 +64,8 @@ fn a_recipe_brings_a_history_over() {
     assert_eq!(told, [codex, claude, envoy]);
 }
 
-/// What a conversation says after lines were fed to it through a recipe: time, role and blocks of each message.
+/// What a conversation says after lines were fed to it through a recipe: time,
+/// role and blocks of each message.
 fn brought(recipe: &str, lines: &str) -> String {
     let world = World::new();
     world.write("project/recipe.jq", recipe);

@@ -1,4 +1,5 @@
-//! A server on loopback that speaks what a test wants, Chat Completions with the helpers below, driven by the test: what it says, when it pauses, when it hangs up.
+//! A server on loopback that speaks what a test wants, Chat Completions with the helpers below, driven by the
+//! test: what it says, when it pauses, when it hangs up.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};

@@ -59,7 +59,8 @@ fn files_that_a_folder_brings_along_are_read_in_one_file() {
 
 #[test]
 fn directories_above_are_searched_for_a_project_in_one_way() {
-    // The others look at directories below one that was found, at what is in the way of a file, or at who can write them.
+    // The others look at directories below one that was found, at what is in the
+    // way of a file, or at who can write them.
     let expected = [
         "commands/export/place.rs",
         "config/accessors.rs",

@@ -1,4 +1,5 @@
-//! `rejoin resume` at a real terminal: the list to pick from, the questions it asks, and the terminal afterwards.
+//! `rejoin resume` at a real terminal: the list to pick from, the questions it
+//! asks, and the terminal afterwards.
 
 use std::fs;
 use std::thread;

@@ -12,7 +12,8 @@ use crate::world::World;
 
 const PLANTED: &str = "sk-planted-0123456789";
 
-/// A server that speaks Chat Completions: tells the head of each request, and answers the first when it is let.
+/// A server that speaks Chat Completions: tells the head of each request, and
+/// answers the first when it is let.
 struct Server {
     address: String,
     heads: Receiver<String>,

@@ -1,7 +1,7 @@
 //! The power goes at any moment: what was acknowledged before is in every state the disk may be left in.
 //!
-//! A killed process cannot show a missing sync, so these states are built from the writes and syncs of real runs. The
-//! controls leave out syncs, and must find a loss.
+//! A killed process cannot show a missing sync, so these states are built from the writes and syncs of real
+//! runs. The controls leave out syncs, and must find a loss.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -92,7 +92,8 @@ impl AsyncRecorder {
         findings
     }
 
-    /// Cuts the power at every event, and looks at every state. Nothing may be wrong, and in the end every look says so.
+    /// Cuts the power at every event, and looks at every state. Nothing may be
+    /// wrong, and in the end every look says so.
     fn cut_power_at_every_event(&self, what: &str, look: impl Fn(&State) -> Result<bool, String>) {
         let (mut disk, mut dice) = (self.before.clone(), Dice::seeded(1));
         let (mut seen, mut faults) = (HashSet::new(), Vec::new());
@@ -206,8 +207,8 @@ impl Removal {
         self.recording.cut_power_at_every_event(what, |state| self.look(state));
     }
 
-    /// Looks at a state: what goes is whole or gone, and stays so when somebody has written. Nothing is left of it then
-    /// if it is gone. Tells whether it is.
+    /// Looks at a state: what goes is whole or gone, and stays so when somebody has written. Nothing is left
+    /// of it then if it is gone. Tells whether it is.
     fn look(&self, state: &State) -> Result<bool, String> {
         let directory = self.recording.found(state);
         let archive = Archive::open(&self.recording.world.url_in(directory.path())).map_err(explain)?;
@@ -283,8 +284,8 @@ impl Scrubbing {
         self.recording.cut_power_at_every_event(what, |state| self.look(state));
     }
 
-    /// Looks at a state: everything can be read and is sound, with the secret or without. Another scrub takes it out. Tells
-    /// whether it was gone.
+    /// Looks at a state: everything can be read and is sound, with the secret or without. Another scrub
+    /// takes it out. Tells whether it was gone.
     fn look(&self, state: &State) -> Result<bool, String> {
         let directory = self.recording.found(state);
         let archive = Archive::open(&self.recording.world.url_in(directory.path())).map_err(explain)?;
@@ -312,7 +313,8 @@ fn explain(error: rejoin::Error) -> String {
     format!("{error:?}")
 }
 
-/// Writes to every conversation, so that what was cut off is mended, and compares what was told with what is there.
+/// Writes to every conversation, so that what was cut off is mended, and
+/// compares what was told with what is there.
 fn write_on(archive: &Archive, directory: &Path) -> Result<(), String> {
     let listed = archive.list(&rejoin::List::default()).map_err(explain)?.items;
     for stored in &listed {

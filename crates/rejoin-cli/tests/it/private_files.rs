@@ -1,5 +1,5 @@
-//! The user's own files are the user's alone: what is too open is closed and told, and nothing is written that others could
-//! read for a moment.
+//! The user's own files are the user's alone: what is too open is closed and told, and nothing is written
+//! that others could read for a moment.
 
 use std::fs::{self, File, Permissions};
 use std::io::{Read, Seek};

@@ -1,4 +1,5 @@
-//! Secrets stay out of the store: told once, wherever they were said, unless the configuration says otherwise.
+//! Secrets stay out of the store: told once, wherever they were said, unless
+//! the configuration says otherwise.
 
 use std::collections::BTreeSet;
 use std::fs;

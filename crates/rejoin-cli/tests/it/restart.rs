@@ -1,4 +1,5 @@
-//! A turn with thinking, texts, parallel calls and a failing tool is saved; a new process sends it back as it came.
+//! A turn with thinking, texts, parallel calls and a failing tool is saved; a
+//! new process sends it back as it came.
 
 use serde_json::{Value, json};
 

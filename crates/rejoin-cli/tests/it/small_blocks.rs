@@ -1,4 +1,5 @@
-//! A full disk with blocks of 1 KiB, a real ext4: nothing is ended by a signal, reads go on, and a purge makes room.
+//! A full disk with blocks of 1 KiB, a real ext4: nothing is ended by a signal,
+//! reads go on, and a purge makes room.
 
 use std::fs::{self, File};
 use std::io::Write;

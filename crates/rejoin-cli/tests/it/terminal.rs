@@ -11,7 +11,8 @@ use crate::world::World;
 /// How long the terminal may take to show something on a busy machine.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How long somebody looks at a question before answering: longer than what the program asks for, as machines are busy.
+/// How long somebody looks at a question before answering: longer than what the
+/// program asks for, as machines are busy.
 const QUIET: Duration = Duration::from_millis(800);
 
 /// A shell in a terminal of its own, in the project of a world.
@@ -76,7 +77,8 @@ impl<'a> Terminal<'a> {
         self.tmux(&["send-keys", key]);
     }
 
-    /// Presses a key as an answer: what is typed before the keyboard was quiet for half a second does not count.
+    /// Presses a key as an answer: what is typed before the keyboard was quiet
+    /// for half a second does not count.
     pub(crate) fn press(&self, key: &str) {
         thread::sleep(QUIET);
         self.key(key);

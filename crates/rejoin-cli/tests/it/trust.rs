@@ -277,7 +277,8 @@ fn no_file_of_a_project_makes_every_command_slow() {
 
     let took = [keys, groups, patterns, name].map(|text| time_with(&text));
 
-    // A hundred keys take no noticeable time, so each of these would take minutes if its time grew with the square.
+    // A hundred keys take no noticeable time, so each of these would take
+    // minutes if its time grew with the square.
     assert!(took.iter().all(|took| *took < Duration::from_secs(10)), "{took:?}");
 }
 

@@ -1,4 +1,5 @@
-//! Vault commands that are killed at a system call: nothing is lost, the way on is told, and another run ends it.
+//! Vault commands that are killed at a system call: nothing is lost, the way on
+//! is told, and another run ends it.
 
 use std::path::PathBuf;
 
@@ -75,7 +76,8 @@ fn killed_anywhere(way: Way, make: fn() -> World) {
     assert!(kills >= 5, "{kills} attempts were killed");
 }
 
-/// Kills a move at some of its calls, each in a world of its own, and runs the same command again. Counts the kills.
+/// Kills a move at some of its calls, each in a world of its own, and runs the
+/// same command again. Counts the kills.
 fn killed_at(
     way: Way,
     calls: &str,
@@ -116,8 +118,8 @@ fn unfinished(world: &World) -> usize {
     names.filter(|name| !name.to_string_lossy().contains('.')).count()
 }
 
-/// Where files are renamed and removed: how far it came is noted, the configuration is switched, and the old store is erased.
-/// Calls are counted by name.
+/// Where files are renamed and removed: how far it came is noted, the configuration is switched, and the old
+/// store is erased. Calls are counted by name.
 const STEPS: [(&str, &[usize]); 2] = [("rename", &[1, 2, 3, 4]), ("unlink", &[2, 4, 6, 7, 8, 9, 10])];
 
 /// Kills a move of one talk at the calls that give and take names.

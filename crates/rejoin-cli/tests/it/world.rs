@@ -68,7 +68,8 @@ impl World {
         self.root.join(relative)
     }
 
-    /// Writes a file, creating the directories above it. What is below the home is the user's alone, as it should be.
+    /// Writes a file, creating the directories above it. What is below the home
+    /// is the user's alone, as it should be.
     pub(crate) fn write(&self, relative: &str, text: &str) {
         let path = self.path(relative);
         let is_private = relative.starts_with("home/");
@@ -126,7 +127,8 @@ impl World {
         format!("{}:{}", self.store.0, directory.join(self.store.1).display())
     }
 
-    /// Starts a conversation with a title and returns its id; the store's first note is out of the way afterwards.
+    /// Starts a conversation with a title and returns its id; the store's first
+    /// note is out of the way afterwards.
     pub(crate) fn started(&self, title: &str) -> String {
         let short = self.rejoin(["new", "--title", title]).run().stdout;
         self.archive().names().resolve(&short).unwrap().conversation().to_string()
@@ -184,8 +186,8 @@ impl Invocation<'_> {
         }
         let mut child = program.current_dir(&self.directory).envs(self.variables).spawn().unwrap();
         let mut pipe = child.stdin.take().unwrap();
-        // Both pipes may fill, so one is written while the other is read. A program that does not read its input
-        // closes the pipe, which is no failure of the test.
+        // Both pipes may fill, so one is written while the other is read. A program that does not read its
+        // input closes the pipe, which is no failure of the test.
         let writer = thread::spawn(move || drop(pipe.write_all(&self.input)));
         let output = child.wait_with_output().unwrap();
         writer.join().unwrap();

@@ -1,4 +1,5 @@
-//! Many processes on one store at the same moment: nothing is lost, nothing is interleaved, nobody is turned away.
+//! Many processes on one store at the same moment: nothing is lost, nothing is
+//! interleaved, nobody is turned away.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -116,7 +117,8 @@ fn sixteen_write_to(world: &World) {
     );
 }
 
-/// Runs the program for the first time in a new home, many times at once; what each was told, and what is stored.
+/// Runs the program for the first time in a new home, many times at once; what
+/// each was told, and what is stored.
 fn start_at_once(world: &World) -> (Vec<Outcome>, BTreeSet<String>) {
     let outcomes = thread::scope(|scope| {
         let runs: Vec<_> = (0..FIRST_RUNS)

@@ -1,7 +1,7 @@
 //! Attachments of conversations: what is too large to stand in a message.
 //!
-//! A block with much data is kept as an attachment by itself, and handed out as it was. Programs may also attach what
-//! they want to refer to.
+//! A block with much data is kept as an attachment by itself, and handed out as it was. Programs may
+//! also attach what they want to refer to.
 
 use std::io;
 
@@ -13,11 +13,11 @@ use crate::ops::{AttachmentWriter, Cleaning, cards, erase_unused, read_attachmen
 impl ArchiveAttachments<'_> {
     /// Keeps what a reader gives as an attachment of a conversation. It is on disk when this returns.
     ///
-    /// With redaction, what is text is kept without its secrets, so the digest and the length are of that: code, documents and
-    /// transcripts that are UTF-8. More than 1 MiB is looked at in pieces of whole lines.
+    /// With redaction, what is text is kept without its secrets, so the digest and the length are of that:
+    /// code, documents and transcripts that are UTF-8. More than 1 MiB is looked at in pieces of whole lines.
     ///
-    /// The same bytes are kept once. A message whose block refers to it ([`Attachment::to_media`]) makes it stay; one that
-    /// no message refers to for an hour goes when messages are deleted.
+    /// The same bytes are kept once. A message whose block refers to it ([`Attachment::to_media`]) makes it
+    /// stay; one that no message refers to for an hour goes when messages are deleted.
     pub fn add(
         &self,
         id: ConversationId,
@@ -38,8 +38,8 @@ impl ArchiveAttachments<'_> {
 
     /// Writes the bytes of an attachment, and returns how many there are.
     ///
-    /// One that lacks a piece, or is not what its digest says, is [`Corrupt`](ErrorKind::Corrupt); what was written until
-    /// then has to be thrown away.
+    /// One that lacks a piece, or is not what its digest says, is [`Corrupt`](ErrorKind::Corrupt); what was
+    /// written until then has to be thrown away.
     pub fn read(&self, id: ConversationId, digest: Digest, into: &mut dyn io::Write) -> Result<u64> {
         let read = read_attachment(self.archive.store(), id, digest, &mut |piece| {
             into.write_all(piece)
@@ -53,7 +53,8 @@ impl ArchiveAttachments<'_> {
         Ok(cards(self.archive.store(), id)?.into_iter().map(|(attachment, _)| attachment).collect())
     }
 
-    /// Erases attachments that no message of a conversation refers to, and tells which. Deleting messages does this.
+    /// Erases attachments that no message of a conversation refers to, and
+    /// tells which. Deleting messages does this.
     ///
     /// One whose message may be on its way stays: for an hour after it was attached.
     pub fn erase_unused(&self, id: ConversationId) -> Result<Vec<Attachment>> {

@@ -1,7 +1,8 @@
-//! The audit log: what was deleted, purged, redacted, rotated and exported, when and why, and never what it said.
+//! The audit log: what was deleted, purged, redacted, rotated and exported,
+//! when and why, and never what it said.
 //!
-//! An entry holds ids, counts, codes and digests. No title, text, path or message of an error goes into it, so it can
-//! stay when everything it tells of is gone.
+//! An entry holds ids, counts, codes and digests. No title, text, path or message of an error goes into it,
+//! so it can stay when everything it tells of is gone.
 
 use std::fmt;
 
@@ -30,8 +31,8 @@ pub enum AuditAction {
     Expired,
     /// A purge ended; the entry is its report.
     PurgeCompleted,
-    /// Secrets were taken out, before something was stored or afterwards; the entry has the rules and how often each
-    /// found one.
+    /// Secrets were taken out, before something was stored or afterwards; the entry has
+    /// the rules and how often each found one.
     Redacted,
     /// What was stored already was looked through and changed; the entry has the digests before and after.
     Scrubbed,

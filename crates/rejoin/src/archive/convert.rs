@@ -1,5 +1,5 @@
-//! Sealing a store, and opening one for good: everything is copied into another store, compared, and the old one erased
-//! once its owner says so.
+//! Sealing a store, and opening one for good: everything is copied into another store, compared, and the
+//! old one erased once its owner says so.
 
 use std::cell::RefCell;
 use std::path::Path;
@@ -52,10 +52,10 @@ pub struct Leftover {
 impl StoreUrl {
     /// Copies everything in this store into another one, checks every digest of the copy and compares both.
     ///
-    /// It can be interrupted and begun again, and this store stays as it is. What is written to it meanwhile is copied too.
-    /// Once the copy was whole, what is changed there stays: only what has changed here since is copied again, and what
-    /// has changed in both is a [`Conflict`](ErrorKind::Conflict).
-    /// `report` is told of conversations.
+    /// It can be interrupted and begun again, and this store stays as it is. What is written to it
+    /// meanwhile is copied too. Once the copy was whole, what is changed there stays: only what has
+    /// changed here since is copied again, and what has changed in both is a
+    /// [`Conflict`](ErrorKind::Conflict). `report` is told of conversations.
     pub fn convert(&self, to: &StoreUrl, access: &Access, report: &mut Report<'_>) -> Result<Converted> {
         if self.path() == to.path() {
             return Err(Error::invalid("a store cannot be copied onto itself"));
@@ -84,11 +84,12 @@ impl StoreUrl {
         Ok(Converted { contents: contents(theirs)?, compared })
     }
 
-    /// Erases a store that was converted, like [`StoreUrl::erase`], and of a vault what was kept for it elsewhere: secrets in
-    /// the keyring, its anchor and its pin.
+    /// Erases a store that was converted, like [`StoreUrl::erase`], and of a vault what was kept for it
+    /// elsewhere: secrets in the keyring, its anchor and its pin.
     ///
-    /// What was written since both were compared is a [`Conflict`](ErrorKind::Conflict), and nothing is erased: convert again.
-    /// Key files stay, for copies of the vault may need them. So does a secret of a keyring that does not answer.
+    /// What was written since both were compared is a [`Conflict`](ErrorKind::Conflict), and nothing
+    /// is erased: convert again. Key files stay, for copies of the vault may need them. So does a
+    /// secret of a keyring that does not answer.
     pub fn erase_converted(&self, converted: &Converted, access: &Access) -> Result<Option<Leftover>> {
         // Whoever writes from here on changes the hash, which is compared under the lock.
         let hash = self.content_hash()?;
@@ -105,8 +106,8 @@ impl StoreUrl {
         }
     }
 
-    /// Goes on with [`StoreUrl::erase_converted`] where that was cut off: erases what is left of the store, and what was
-    /// kept elsewhere for the vault that it was. A store that is whole is an error.
+    /// Goes on with [`StoreUrl::erase_converted`] where that was cut off: erases what is left of the store,
+    /// and what was kept elsewhere for the vault that it was. A store that is whole is an error.
     pub fn erase_rest(&self, vault: Option<&VaultStatus>, access: &Access) -> Result<Option<Leftover>> {
         if self.path().is_some_and(Path::exists) {
             if !self.is_half_erased() {
@@ -135,14 +136,16 @@ impl StoreUrl {
         })
     }
 
-    /// Writes over every byte of the store and removes it. A copy that a file system or a disk made is not reached.
+    /// Writes over every byte of the store and removes it. A copy that a file
+    /// system or a disk made is not reached.
     ///
     /// While another process has the store open, it is refused: what that process writes would be lost.
     pub fn erase(&self) -> Result<()> {
         self.erase_as(None)
     }
 
-    /// True when erasing this store was begun and did not end. Nothing in it is used any more, and [`StoreUrl::erase`] goes on.
+    /// True when erasing this store was begun and did not end. Nothing in it is used any
+    /// more, and [`StoreUrl::erase`] goes on.
     pub fn is_half_erased(&self) -> bool {
         match self {
             #[cfg(feature = "jsonl")]

@@ -1,4 +1,5 @@
-//! Copies of a store: making one while it is in use, putting one back, and finding out what is wrong with the store.
+//! Copies of a store: making one while it is in use, putting one back, and
+//! finding out what is wrong with the store.
 
 #[cfg(feature = "sqlite")]
 use std::cell::RefCell;
@@ -53,7 +54,8 @@ impl StoreUrl {
         self.backup_with(to, &Access::default(), report)
     }
 
-    /// The same, with what is known of the store: another vault than the one that is used at its place is not copied.
+    /// The same, with what is known of the store: another vault than the one
+    /// that is used at its place is not copied.
     pub fn backup_with(&self, to: &Path, access: &Access, report: &mut Report<'_>) -> Result<Contents> {
         let path = self.file("copied to a file")?;
         if !path.exists() {
@@ -77,16 +79,17 @@ impl StoreUrl {
 
     /// Puts a copy that [`StoreUrl::backup`] made in the place of this store.
     ///
-    /// The copy is checked first, digest by digest. What was there is kept under the returned name. Programs that have
-    /// the store open go on with what was restored.
+    /// The copy is checked first, digest by digest. What was there is kept under the returned name. Programs
+    /// that have the store open go on with what was restored.
     pub fn restore(&self, from: &Path, wait: Duration, report: &mut Report<'_>) -> Result<Restored> {
         self.restore_with(from, &Access { wait, ..Access::default() }, report)
     }
 
-    /// The same, with what it takes to open a vault. A copy of one that does not open with that is not put in its place.
+    /// The same, with what it takes to open a vault. A copy of one that does not
+    /// open with that is not put in its place.
     ///
-    /// What was restored is the vault of its place from then on, though it is older than the one before. Cut off before
-    /// that is noted, it is refused until it is restored again or accepted.
+    /// What was restored is the vault of its place from then on, though it is older than the one before. Cut
+    /// off before that is noted, it is refused until it is restored again or accepted.
     pub fn restore_with(&self, from: &Path, access: &Access, report: &mut Report<'_>) -> Result<Restored> {
         let path = self.file("restored")?;
         if from.canonicalize().is_ok_and(|from| path.canonicalize().is_ok_and(|own| own == from)) {
@@ -120,7 +123,8 @@ impl StoreUrl {
         contents(&SqliteStore::open_sealed(path)?)
     }
 
-    /// The vault that a copy is of; none when it is one of a plain store. It is only read, and nothing vouches for it.
+    /// The vault that a copy is of; none when it is one of a plain store. It is
+    /// only read, and nothing vouches for it.
     #[cfg(feature = "vault")]
     pub fn vault_of_copy(path: &Path) -> Result<Option<VaultId>> {
         Ok(vault_status(&SqliteStore::open_sealed(path)?)?.map(|status| status.vault))
@@ -168,8 +172,8 @@ impl StoreUrl {
 
     /// Finds out what is wrong with the store and its place.
     ///
-    /// Nothing is changed. A store that cannot be opened is an ailment, not an error; `report` is told how many
-    /// conversations were checked, and how many there are.
+    /// Nothing is changed. A store that cannot be opened is an ailment, not an error; `report` is told how
+    /// many conversations were checked, and how many there are.
     pub fn diagnose(&self, from: &Viewpoint, report: &mut dyn FnMut(u64, u64)) -> Diagnosis {
         self.diagnose_with(&Access::default(), from, report)
     }

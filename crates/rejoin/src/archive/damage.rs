@@ -1,7 +1,8 @@
 //! Reading what is left of a conversation in which something is damaged.
 //!
-//! A vault and plain files visit all that can be read before they say what cannot. So the rest can be used, and whoever
-//! uses it is told what is missing. A database ends a read at what is damaged, and a part is never taken for the whole.
+//! A vault and plain files visit all that can be read before they say what cannot. So the rest can be
+//! used, and whoever uses it is told what is missing. A database ends a read at what is damaged, and
+//! a part is never taken for the whole.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -15,7 +16,8 @@ use crate::store::{Selection, Visit};
 pub(super) struct Damage(Mutex<Vec<String>>);
 
 impl Archive {
-    /// The same archive, whose reads of messages pass over records of a vault that do not open and lines that cannot be used.
+    /// The same archive, whose reads of messages pass over records of a vault that do
+    /// not open and lines that cannot be used.
     ///
     /// Whoever shows what was read asks [`ArchiveReader::passed_over`], and says what is missing. Without
     /// this such a read is an
@@ -26,8 +28,9 @@ impl Archive {
         self
     }
 
-    /// The head that a talk goes on from, where reads pass over what is damaged: one of which nobody knows what it is called
-    /// is replaced by the nearest message before it that opens. One that does not open and is known can be followed.
+    /// The head that a talk goes on from, where reads pass over what is damaged: one of which nobody
+    /// knows what it is called is replaced by the nearest message before it that opens. One that does
+    /// not open and is known can be followed.
     pub(super) fn head_past_damage(&self, id: ConversationId, head: Option<Head>) -> Result<Option<Head>> {
         let Some(known) = head.filter(|_| self.goes_past_damage()) else { return Ok(head) };
         match self.head_at(id, known.id) {
@@ -88,8 +91,8 @@ impl ArchiveReader<'_> {
             .archive
             .store()
             .read(id, what, &mut |seen| visit(seen).inspect_err(|error| refused = Some(error.to_string())));
-        // Where the visitor ended the read, what comes after was not seen. A store may know better what is wrong with a
-        // message that the visitor refused, and then it went on.
+        // Where the visitor ended the read, what comes after was not seen. A store may know better what is
+        // wrong with a message that the visitor refused, and then it went on.
         let is_cut = read.as_ref().err().is_some_and(|error| refused == Some(error.to_string()));
         if is_cut { read } else { self.archive.or_passed_over(read) }
     }

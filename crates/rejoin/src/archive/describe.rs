@@ -8,8 +8,8 @@ use crate::ops::{check_title, synopsis_of};
 impl ArchiveMarks<'_> {
     /// Keeps a title for a conversation that has none, and a synopsis in place of an older one, in one write.
     ///
-    /// A title that is there stays, and so does a synopsis that is newer: somebody else was faster. When nothing would
-    /// change, nothing is written.
+    /// A title that is there stays, and so does a synopsis that is newer: somebody else was faster. When
+    /// nothing would change, nothing is written.
     pub fn describe(
         &self,
         id: ConversationId,

@@ -47,7 +47,8 @@ pub enum EventKind {
         /// Why.
         reason: String,
     },
-    /// `privacy.purge.completed`: a purge ended. It has the number of the change before it: its own last one, or a later one.
+    /// `privacy.purge.completed`: a purge ended. It has the number of the change before
+    /// it: its own last one, or a later one.
     PurgeCompleted {
         /// Why it was made.
         reason: String,
@@ -119,7 +120,8 @@ enum Place {
 }
 
 impl Events {
-    /// The events since the last call, waiting up to `wait` for a first one. An event may come twice, never not at all.
+    /// The events since the last call, waiting up to `wait` for a first one. An
+    /// event may come twice, never not at all.
     pub fn next(&mut self, wait: Duration) -> Result<Vec<Event>> {
         let began = Instant::now();
         loop {
@@ -189,8 +191,8 @@ impl Archive {
 
     /// Follows what happened after a stamp; 0 is the beginning.
     ///
-    /// A purge that ended at this stamp or later is told, also if all its deletions came before: whoever stopped between them
-    /// and its end was not told, and cannot be told apart from whoever was.
+    /// A purge that ended at this stamp or later is told, also if all its deletions came before: whoever
+    /// stopped between them and its end was not told, and cannot be told apart from whoever was.
     pub fn events_after(&self, stamp: Stamp) -> Events {
         let told = BTreeSet::new();
         Events { archive: self.clone(), after: stamp, from: stamp, told }

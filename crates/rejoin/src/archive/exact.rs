@@ -1,4 +1,5 @@
-//! Writes that say exactly what they expect: a conversation under an id of the caller's, a header of one version.
+//! Writes that say exactly what they expect: a conversation under an id of the
+//! caller's, a header of one version.
 
 use std::borrow::Cow;
 
@@ -29,7 +30,8 @@ impl Archive {
         for _ in 0..ATTEMPTS {
             match handle.open(&prepared, opening, &[]) {
                 Err(error) if error.kind() == ErrorKind::Conflict => {
-                    // Two messages of one turn may have drawn the same id; a conversation that is there stays as it is.
+                    // Two messages of one turn may have drawn the same id; a
+                    // conversation that is there stays as it is.
                     match self.conversation(id) {
                         Err(missing) if missing.kind() == ErrorKind::NotFound => {
                             handle.rename(&mut prepared);
@@ -43,7 +45,8 @@ impl Archive {
         Err(Error::conflict("no free message id was found"))
     }
 
-    /// Changes a conversation's header if it is still of this version; else it is a conflict, and nothing changes.
+    /// Changes a conversation's header if it is still of this version; else it
+    /// is a conflict, and nothing changes.
     pub(crate) fn update_version(
         &self,
         id: ConversationId,

@@ -10,8 +10,8 @@ use crate::ops::{Extent, Naming, Recipient, Repair, Said, add_to_tree, view, vie
 use crate::store::Order;
 
 impl ArchiveExports<'_> {
-    /// A conversation as a tree that another program's format can write. Every branch brings the runs of its sub-agents
-    /// along.
+    /// A conversation as a tree that another program's format can write. Every branch
+    /// brings the runs of its sub-agents along.
     ///
     /// A conversation that must not leave the store is refused.
     pub fn tree(&self, id: ConversationId, extent: Extent) -> Result<Tree> {
@@ -28,8 +28,8 @@ impl ArchiveExports<'_> {
         self.archive.tree_named(id, extent, if format.is_own() { Naming::Own } else { Naming::Source })
     }
 
-    /// What a recipient would be sent if it went on from a message, or from the head: a conversation of its own with a
-    /// new id, and what was changed to make it valid.
+    /// What a recipient would be sent if it went on from a message, or from the head: a conversation of its
+    /// own with a new id, and what was changed to make it valid.
     ///
     /// A conversation that must not leave the store is refused, and so is one in which nothing was said.
     pub fn view_tree(

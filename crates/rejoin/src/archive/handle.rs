@@ -17,8 +17,8 @@ use crate::store::{Anchor, Entry, Facets, Note, Opening, PreviewUpdate, Put, Saf
 
 /// A conversation held open.
 ///
-/// The handle keeps its own head. When another writer has appended after that head meanwhile, the next append becomes
-/// a branch and its receipt says so; nothing is lost and nothing is interleaved.
+/// The handle keeps its own head. When another writer has appended after that head meanwhile, the next append
+/// becomes a branch and its receipt says so; nothing is lost and nothing is interleaved.
 #[derive(Clone)]
 pub struct Handle {
     archive: Archive,
@@ -91,12 +91,14 @@ impl Handle {
         self.append_turn(vec![message])
     }
 
-    /// Appends the messages of one turn, each after the one before. They are on disk when this returns, or none is.
+    /// Appends the messages of one turn, each after the one before. They are on
+    /// disk when this returns, or none is.
     pub fn append_turn(&mut self, messages: Vec<Message>) -> Result<Receipt> {
         self.append_stale(messages, Stale::Branch)
     }
 
-    /// Appends like [`Handle::append_turn`], but answers a conflict when the head is no longer the conversation's.
+    /// Appends like [`Handle::append_turn`], but answers a conflict when the
+    /// head is no longer the conversation's.
     pub fn append_linear(&mut self, messages: Vec<Message>) -> Result<Receipt> {
         self.append_stale(messages, Stale::Refuse)
     }
@@ -151,8 +153,8 @@ impl Handle {
 
     /// Makes a turn ready to be stored after the head, with ids that stay the same when it is tried again.
     ///
-    /// `ahead` is how many bytes will be stored before it. Nothing is read, so the only failure is a turn that is wrong
-    /// in itself.
+    /// `ahead` is how many bytes will be stored before it. Nothing is read, so the only
+    /// failure is a turn that is wrong in itself.
     pub(super) fn prepare<'m>(
         &self,
         messages: impl IntoIterator<Item = (Option<usize>, Cow<'m, Message>)>,
@@ -171,7 +173,8 @@ impl Handle {
 
     /// Stores a prepared turn after the head it was prepared for, with blobs that land in the same sync.
     ///
-    /// After a failure the same turn can be tried again: what was stored all the same is recognised by its ids.
+    /// After a failure the same turn can be tried again: what was stored all
+    /// the same is recognised by its ids.
     pub(super) fn commit(
         &mut self,
         prepared: &mut Prepared,
@@ -181,7 +184,8 @@ impl Handle {
         if let Some(receipt) = self.store_first(prepared, blobs)? {
             return Ok(receipt);
         }
-        // Order: attachments before the messages that refer to them, so that nothing ever refers to what is not there.
+        // Order: attachments before the messages that refer to them, so that
+        // nothing ever refers to what is not there.
         let settled = self.keep_attachments(prepared)?;
         let blobs: Vec<Put<'_>> =
             blobs.iter().copied().chain(settled.iter().map(|card| card.put(self.id))).collect();
@@ -210,7 +214,8 @@ impl Handle {
         Err(Error::conflict("no free message id was found"))
     }
 
-    /// Stores the first turn of a conversation together with the conversation. None when that is stored already.
+    /// Stores the first turn of a conversation together with the conversation.
+    /// None when that is stored already.
     fn store_first(&mut self, prepared: &mut Prepared, blobs: &[Put<'_>]) -> Result<Option<Receipt>> {
         let Some(unstored) = self.unstored.clone() else { return Ok(None) };
         let Unstored { facets, header, created, .. } = unstored.as_ref();
@@ -287,8 +292,8 @@ impl Handle {
 
     /// Looks again at what this handle follows, after a turn could not be stored there.
     ///
-    /// A head that was rewritten is followed as it is now. One that is gone is replaced by the conversation's own head,
-    /// which fell back to the nearest message that is left.
+    /// A head that was rewritten is followed as it is now. One that is gone is replaced by the conversation's
+    /// own head, which fell back to the nearest message that is left.
     pub(super) fn look_again(&mut self) -> Result<()> {
         let stored = self.archive.conversation(self.id)?;
         self.head = match self.head.map(|head| self.archive.head_at(self.id, head.id)) {
@@ -302,8 +307,8 @@ impl Handle {
 
     /// The same place in another opening of the same store, which is closed before.
     ///
-    /// What a process knows about a file, SQLite shares among its connections; a new one would know the file as it was.
-    /// Until it can be opened, the handle has an empty store.
+    /// What a process knows about a file, SQLite shares among its connections; a new one would know the file
+    /// as it was. Until it can be opened, the handle has an empty store.
     pub(super) fn reopen(&mut self, open: &mut dyn FnMut() -> Result<Archive>) -> Result<()> {
         self.archive.store = StoreUrl::Memory.open()?;
         let opened = open()?;

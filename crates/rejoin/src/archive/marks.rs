@@ -24,8 +24,8 @@ impl ArchiveMarks<'_> {
         self.archive.noting(id, message, |marks| marks.is_pinned = false)
     }
 
-    /// Undoes a compaction: views pass over its summary, which is this message, and show what it stood for. Later
-    /// messages stay. One that is undone already stays so.
+    /// Undoes a compaction: views pass over its summary, which is this message, and show what it stood for.
+    /// Later messages stay. One that is undone already stays so.
     ///
     /// A message that is no summary is an error.
     pub fn uncompact(&self, id: ConversationId, summary: MessageId) -> Result<()> {

@@ -1,10 +1,11 @@
 //! The handle that programs hold: conversations, with ids, digests, previews and limits looked after.
 //!
-//! An archive knows no particular store. It makes ids, computes digests, checks limits and reads bodies; the store
-//! keeps the bytes.
+//! An archive knows no particular store. It makes ids, computes digests, checks limits and
+//! reads bodies; the store keeps the bytes.
 //!
-//! A file with the name of a module of `ops` is what an archive adds to it: which conversations are meant, the audit log, and
-//! what is told afterwards. Only `url.rs`, `copies.rs` and `convert.rs` name concrete stores.
+//! A file with the name of a module of `ops` is what an archive adds to it: which
+//! conversations are meant, the audit log, and what is told afterwards. Only `url.rs`,
+//! `copies.rs` and `convert.rs` name concrete stores.
 
 mod attachment;
 mod audit;
@@ -135,7 +136,8 @@ impl Archive {
         Self::open_with(url, &Access::default())
     }
 
-    /// Opens the store that a URL names, with what it takes: keys for a vault such as `vault+sqlite:history.db`.
+    /// Opens the store that a URL names, with what it takes: keys for a vault
+    /// such as `vault+sqlite:history.db`.
     pub fn open_with(url: &str, access: &Access) -> Result<Self> {
         Self::open_at(&StoreUrl::parse(url)?, access)
     }
@@ -186,8 +188,8 @@ impl Archive {
         self
     }
 
-    /// Lets conversations leave the store that are marked as not exportable. Whoever does that asks first, and notes it in
-    /// the audit log.
+    /// Lets conversations leave the store that are marked as not exportable. Whoever does that asks
+    /// first, and notes it in the audit log.
     #[must_use]
     pub fn exporting_all(mut self) -> Self {
         self.leaving = Leaving::All;
@@ -230,7 +232,8 @@ impl Archive {
         Err(Error::conflict("no free conversation id was found"))
     }
 
-    /// Prepares a conversation that is stored together with its first turn, in one sync. Nothing of it is on disk before.
+    /// Prepares a conversation that is stored together with its first turn, in one
+    /// sync. Nothing of it is on disk before.
     ///
     /// Like one that is [started](Archive::start), it may not be exported from a vault.
     pub fn draft(&self, conversation: Conversation) -> Result<Handle> {
@@ -281,8 +284,8 @@ impl Archive {
         Ok(Handle::new(self.clone(), id, head, stored.bytes))
     }
 
-    /// Takes up a conversation at one of its messages; what is appended there becomes a branch if the message has a
-    /// child. At the head of a named branch, that branch goes on.
+    /// Takes up a conversation at one of its messages; what is appended there becomes a branch if the message
+    /// has a child. At the head of a named branch, that branch goes on.
     pub fn resume_at(&self, id: ConversationId, message: MessageId) -> Result<Handle> {
         let (head, stored) = (self.readable_head_at(id, message)?, self.conversation(id)?);
         let branch = stored.branches.iter().find(|branch| branch.head == message).map(|branch| branch.id);
@@ -376,7 +379,8 @@ impl ArchiveReader<'_> {
         self.archive.collect(id, Selection::All { order, offset, limit })
     }
 
-    /// Visits every message of a conversation as it is stored, oldest first: what is an attachment stays a reference.
+    /// Visits every message of a conversation as it is stored, oldest first:
+    /// what is an attachment stays a reference.
     ///
     /// One is in memory at a time, however long the conversation is.
     pub fn each_message(

@@ -38,13 +38,15 @@ const SHOWN: usize = 5;
 const COMPARED: usize = 100;
 
 impl ArchiveNames<'_> {
-    /// The conversations and messages that a text may stand for, at most so many. [`Self::resolve`] decides for one.
+    /// The conversations and messages that a text may stand for, at most so
+    /// many. [`Self::resolve`] decides for one.
     pub fn find(&self, text: &str, limit: usize) -> Result<Vec<Found>> {
         self.archive.store().find(text, limit)
     }
 
-    /// Finds what a name stands for: an id, a short id, a unique beginning of one, a slug, `conversation/message`, or
-    /// a message id alone. Where several have the whole name, the one that began here is meant, if it is the only one.
+    /// Finds what a name stands for: an id, a short id, a unique beginning of one, a slug,
+    /// `conversation/message`, or a message id alone. Where several have the whole name, the one that began
+    /// here is meant, if it is the only one.
     ///
     /// Nothing found is [`ErrorKind::NotFound`](crate::ErrorKind::NotFound), several are
     /// [`ErrorKind::Invalid`](crate::ErrorKind::Invalid) with the candidates in the message.
@@ -110,7 +112,8 @@ impl Archive {
         Ok(false)
     }
 
-    /// Of several with the same name, the one that began here, if it is only one: what is imported may bear any name.
+    /// Of several with the same name, the one that began here, if it is only
+    /// one: what is imported may bear any name.
     fn preferred<'f>(&self, found: Vec<&'f Found>) -> Result<Vec<&'f Found>> {
         if !(2..=COMPARED).contains(&found.len()) {
             return Ok(found);

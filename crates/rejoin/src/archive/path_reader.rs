@@ -26,7 +26,8 @@ pub struct PathReader {
 impl ArchiveReader<'_> {
     /// Reads the messages from the root to `target`, or to the conversation's head, a few at a time.
     ///
-    /// Where reads [pass over damage](Archive::passing_over_damage), what is missing is known when this returns.
+    /// Where reads [pass over damage](Archive::passing_over_damage), what is
+    /// missing is known when this returns.
     pub fn path(&self, id: ConversationId, target: Option<MessageId>) -> Result<PathReader> {
         let (mut first, mut rest, mut held) = (Vec::new(), Vec::new(), 0);
         self.visit(id, Selection::Path(target), &mut |seen| {

@@ -1,4 +1,5 @@
-//! Vaults and their places: how one is opened, which one is used where, and how an older copy or another vault is noticed.
+//! Vaults and their places: how one is opened, which one is used where, and how an
+//! older copy or another vault is noticed.
 //!
 //! `unpinned.rs` stands for this in a build without vaults.
 
@@ -93,14 +94,16 @@ impl StoreUrl {
         }
     }
 
-    /// The vault that was last used at the place of this store; none where none was used, or nobody keeps that.
+    /// The vault that was last used at the place of this store; none where none
+    /// was used, or nobody keeps that.
     pub fn pinned(&self, access: &Access) -> Result<Option<VaultId>> {
         self.pin(access).map_or(Ok(None), |pin| pin.vault())
     }
 
     /// Uses what is at the place of this store from now on, whatever was known of it before.
     ///
-    /// A vault becomes the one of its place. A plain store, or one that holds nothing, ends the use of a vault there.
+    /// A vault becomes the one of its place. A plain store, or one that holds
+    /// nothing, ends the use of a vault there.
     pub fn accept(&self, access: &Access) -> Result<()> {
         let Some(pin) = self.pin(access) else {
             return Err(Error::invalid(format!("nothing is known of `{self}` that could be replaced")));
@@ -125,7 +128,8 @@ impl StoreUrl {
         pin.write(workspace)
     }
 
-    /// Refuses a store that is another vault than the one that is used at its place. Nothing is opened for it.
+    /// Refuses a store that is another vault than the one that is used at its
+    /// place. Nothing is opened for it.
     pub(super) fn refuse_another_vault(&self, inner: &dyn Read, access: &Access) -> Result<()> {
         let (Self::Vault(_), Some(pin)) = (self, self.pin(access)) else { return Ok(()) };
         match (vault_status(inner)?, pin.vault()?) {
@@ -135,7 +139,8 @@ impl StoreUrl {
         }
     }
 
-    /// Refuses a vault that is older than when it was last used, as far as that can be told without opening it.
+    /// Refuses a vault that is older than when it was last used, as far as that
+    /// can be told without opening it.
     pub fn refuse_older_copy(&self, access: &Access) -> Result<()> {
         let (Self::Vault(inner), Some(anchors)) = (self, &access.anchors) else { return Ok(()) };
         let inner = Keeper::over(inner.backend_present(access)?);
@@ -145,7 +150,8 @@ impl StoreUrl {
         }
     }
 
-    /// Refuses a plain store where a vault is used. A vault that is there is told as what it is by whoever opens it.
+    /// Refuses a plain store where a vault is used. A vault that is there is
+    /// told as what it is by whoever opens it.
     pub(super) fn refuse_in_place_of_a_vault(&self, access: &Access) -> Result<()> {
         let Some(vault) = self.pinned(access)? else { return Ok(()) };
         let is_there = self.path().is_some_and(std::path::Path::exists);
@@ -155,7 +161,8 @@ impl StoreUrl {
         Err(missing_vault(vault).during(format!("open `{self}` as a plain store")))
     }
 
-    /// Makes sure that what is at hand opens a copy of a vault: secrets change, and those of the copy's time may be gone.
+    /// Makes sure that what is at hand opens a copy of a vault: secrets change, and
+    /// those of the copy's time may be gone.
     #[cfg(feature = "sqlite")]
     pub(super) fn unlocked(&self, copy: &dyn Store, access: &Access) -> Result<Option<Workspace>> {
         match (self, &access.keys) {
@@ -220,8 +227,8 @@ impl StoreUrl {
         })
     }
 
-    /// Pins a vault that is used at its place for the first time, after its anchor: a pin without an anchor shows that
-    /// the anchor was taken away.
+    /// Pins a vault that is used at its place for the first time, after its anchor: a pin without an anchor
+    /// shows that the anchor was taken away.
     fn ensure_pinned(
         &self,
         workspace: &Workspace,

@@ -1,5 +1,5 @@
-//! The lines that were typed at a prompt, of each project. They are kept in the store, so that there is no side file, and a
-//! line that says what a conversation says goes when that is purged.
+//! The lines that were typed at a prompt, of each project. They are kept in the store, so that there is no
+//! side file, and a line that says what a conversation says goes when that is purged.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,9 +23,11 @@ impl ArchiveState<'_> {
         self.archive.lines_under(&name_of(project))
     }
 
-    /// Keeps a line that was typed in a project: the newest [`PROMPT_HISTORY_LINES`] stay, each repeated line once.
+    /// Keeps a line that was typed in a project: the newest
+    /// [`PROMPT_HISTORY_LINES`] stay, each repeated line once.
     ///
-    /// An empty line, a very long one, and one that begins with a space, as is the custom of shells, is not kept.
+    /// An empty line, a very long one, and one that begins with a space, as is
+    /// the custom of shells, is not kept.
     pub fn keep_prompt_line(&self, project: &str, line: &str) -> Result<()> {
         if line.trim().is_empty() || line.starts_with(' ') || line.len() > LONGEST {
             return Ok(());
@@ -61,8 +63,8 @@ fn name_of(project: &str) -> String {
 
 /// The lines of every project, of which some say what is said in conversations that go.
 ///
-/// The lines are in memory, some hundred of each project, and messages are gone over one by one: a conversation may be as
-/// large as the disk allows.
+/// The lines are in memory, some hundred of each project, and messages are gone over one by one: a
+/// conversation may be as large as the disk allows.
 #[derive(Debug)]
 pub(super) struct PromptHistory<'a> {
     archive: &'a Archive,
@@ -82,7 +84,8 @@ impl<'a> PromptHistory<'a> {
         Self { archive, sought: None }
     }
 
-    /// Takes away the lines that say what was said in a conversation that is about to go: its title and its messages.
+    /// Takes away the lines that say what was said in a conversation that is
+    /// about to go: its title and its messages.
     ///
     /// What cannot be read of it says nothing.
     pub(super) fn forget_said_in(&mut self, id: ConversationId) -> Result<()> {
@@ -116,8 +119,8 @@ impl<'a> PromptHistory<'a> {
 }
 
 impl Line {
-    /// A line that begins with a slash is a command, whose rest may be said, or, with two of them, a message that begins with
-    /// one. None for a line that means nothing, such as a command without a text.
+    /// A line that begins with a slash is a command, whose rest may be said, or, with two of them, a message
+    /// that begins with one. None for a line that means nothing, such as a command without a text.
     fn of(typed: String) -> Option<Self> {
         let line = typed.trim();
         let meant = match line.strip_prefix('/') {

@@ -1,7 +1,7 @@
 //! Quarantine: records of a vault that do not open, and what becomes of them.
 //!
-//! Each is told to those who follow the events, and named by whoever looks for damage, until it was put right or its days
-//! are over. A plain store has no quarantine: what is damaged there stays until somebody decides.
+//! Each is told to those who follow the events, and named by whoever looks for damage, until it was put right
+//! or its days are over. A plain store has no quarantine: what is damaged there stays until somebody decides.
 
 use crate::archive::retention::DAY;
 use crate::archive::{Archive, ArchiveVault, AuditAction, AuditEntry, PurgeReason, PurgeReport};
@@ -22,11 +22,12 @@ impl ArchiveVault<'_> {
         self.archive.vault.as_ref().map_or(Ok(Vec::new()), |vault| vault.quarantined())
     }
 
-    /// Purges the records that are lost and have been in quarantine for so many days, and returns them. The audit log tells
-    /// of each, and those who follow the events that it is done.
+    /// Purges the records that are lost and have been in quarantine for so many days, and returns them. The
+    /// audit log tells of each, and those who follow the events that it is done.
     ///
-    /// While the clock may be wrong, nothing goes. A record that was put right meanwhile loses its copy only. A message that
-    /// others follow leaves a stone, a header is written again; where that cannot be done, it stays with its copy.
+    /// While the clock may be wrong, nothing goes. A record that was put right meanwhile loses its
+    /// copy only. A message that others follow leaves a stone, a header is written again; where that
+    /// cannot be done, it stays with its copy.
     pub fn purge_quarantined(&self, days: u32) -> Result<Vec<Quarantined>> {
         let now = self.archive.now();
         let mut due = self.quarantined()?;

@@ -168,7 +168,8 @@ impl Archive {
         })
     }
 
-    /// Searches messages. Everything that was acknowledged before the call is found, also from another process.
+    /// Searches messages. Everything that was acknowledged before the call is
+    /// found, also from another process.
     pub fn search(&self, search: &Search) -> Result<Searched> {
         let words = Arc::new(WordQuery::parse(&search.text));
         let project = search.project.as_deref().map(|project| self.projects().key_as_kept(project));
@@ -265,7 +266,8 @@ impl ArchiveReader<'_> {
         }
     }
 
-    /// Adds up what the store holds, of one project or of all; `report` is told how many conversations are done.
+    /// Adds up what the store holds, of one project or of all; `report` is told
+    /// how many conversations are done.
     pub fn stats(&self, project: Option<&str>, report: &mut dyn FnMut(u64)) -> Result<Stats> {
         let mut stats = Stats::default();
         let list = List { project: project.map(str::to_owned), includes_expired: true, ..List::default() };

@@ -25,22 +25,23 @@ pub(super) struct Redacting {
 
 #[cfg(feature = "redact")]
 impl Archive {
-    /// Sets what is taken out of everything before it is stored: messages, replies that are arriving, titles, labels,
-    /// what is remembered, and imports with what they were read from. Without this nothing is.
+    /// Sets what is taken out of everything before it is stored: messages, replies that are arriving, titles,
+    /// labels, what is remembered, and imports with what they were read from. Without this nothing is.
     ///
-    /// Who hands a message over keeps it as it was; only what is stored is changed. The receipt tells which rules found
-    /// something.
+    /// Who hands a message over keeps it as it was; only what is stored is changed. The
+    /// receipt tells which rules found something.
     #[must_use]
     pub fn with_redaction(mut self, redaction: Redaction) -> Self {
         self.redacting = Some(Arc::new(Redacting { redaction, key: OnceLock::new() }));
         self
     }
 
-    /// Sets who keeps the key of the hashes in markers, outside of the store: `keep` is given a key and returns the one that is
-    /// kept, which is the given one when there was none. A key that the store has goes there. It is called when the key is first
-    /// needed; a vault has a key of its own.
+    /// Sets who keeps the key of the hashes in markers, outside of the store: `keep` is given a key and
+    /// returns the one that is kept, which is the given one when there was none. A key that the store has
+    /// goes there. It is called when the key is first needed; a vault has a key of its own.
     ///
-    /// Without this the key of a plain store is in the store, so whoever has its files can try out telephone numbers.
+    /// Without this the key of a plain store is in the store, so whoever has its
+    /// files can try out telephone numbers.
     #[must_use]
     pub fn keeping_redaction_key(
         mut self,
@@ -152,8 +153,8 @@ impl ArchiveRedaction<'_> {
         Ok(self.archive.vault.is_none() && HashKey::is_inside(self.archive.store())?)
     }
 
-    /// Moves a key that the store holds to whoever keeps it, or erases it if another is kept there. Without this that is done
-    /// when the key is next needed. Does nothing where nobody keeps it.
+    /// Moves a key that the store holds to whoever keeps it, or erases it if another is kept there. Without
+    /// this that is done when the key is next needed. Does nothing where nobody keeps it.
     pub fn move_key(&self) -> Result<()> {
         let Some(keep) = self.archive.keep_key.as_deref() else { return Ok(()) };
         if !self.holds_key()? {

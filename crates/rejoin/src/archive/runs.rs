@@ -43,7 +43,8 @@ impl Runs {
     }
 }
 
-/// True for a run about which nobody decided by itself. An import holds everything it brings, so its hold decides nothing.
+/// True for a run about which nobody decided by itself. An import holds everything it
+/// brings, so its hold decides nothing.
 pub(super) fn goes_along(run: &StoredConversation) -> bool {
     let header = &run.conversation;
     run.parent().is_some() && header.hold != Hold::User && header.expires_at.is_none()

@@ -14,15 +14,15 @@ use crate::ops::{HashKey, Redaction, Redactor, ScrubMode, Scrubbed, scrub_conver
 const REASON: &str = "user-requested";
 
 impl ArchiveRemoval<'_> {
-    /// Finds secrets that one conversation holds already, and takes them out if that is asked for: on every branch, in
-    /// what tools were given and answered, thinking, summaries, titles, synopses, labels, replies that were not finished,
-    /// attachments that are text, and what imported messages were read from.
+    /// Finds secrets that one conversation holds already, and takes them out if that is asked for: on every
+    /// branch, in what tools were given and answered, thinking, summaries, titles, synopses, labels, replies
+    /// that were not finished, attachments that are text, and what imported messages were read from.
     ///
-    /// A message that changes gets another digest, and so does all that follows it. The audit log tells the rules,
-    /// counts and digests. The rules are those of [`Archive::with_redaction`], or the usual ones. In a
-    /// vault, a conversation that
-    /// changed is sealed with a new key and the keys are rotated, so that what a disk keeps of it does not open. What was
-    /// replaced is erased from the files of the store before this returns, unless somebody reads them: [`Scrubbed::has_traces`].
+    /// A message that changes gets another digest, and so does all that follows it. The audit log tells the
+    /// rules, counts and digests. The rules are those of [`Archive::with_redaction`], or the usual ones. In a
+    /// vault, a conversation that changed is sealed with a new key and the keys are rotated, so that what a
+    /// disk keeps of it does not open. What was replaced is erased from the files of the store before this
+    /// returns, unless somebody reads them: [`Scrubbed::has_traces`].
     pub fn scrub(&self, id: ConversationId, mode: ScrubMode) -> Result<Scrubbed> {
         let mut done = None;
         let is_erased = self.scrub_each(&[id], mode, &mut |_, scrubbed| done = Some(scrubbed));
@@ -30,8 +30,9 @@ impl ArchiveRemoval<'_> {
         Ok(Scrubbed { has_traces: !is_erased, ..scrubbed })
     }
 
-    /// The same for several conversations: a vault's keys are rotated once, and traces erased once, for all of them. `told`
-    /// gets what became of each. False when somebody reads the files, so that they still hold what was replaced.
+    /// The same for several conversations: a vault's keys are rotated once, and traces erased once,
+    /// for all of them. `told` gets what became of each. False when somebody reads the files, so
+    /// that they still hold what was replaced.
     pub fn scrub_each(
         &self,
         ids: &[ConversationId],
@@ -79,7 +80,8 @@ impl Archive {
         renewed.map(|()| scrubbed)
     }
 
-    /// Remembers what has to be done in the end, before anything is changed: a scrub that is cut off is made up for.
+    /// Remembers what has to be done in the end, before anything is changed: a
+    /// scrub that is cut off is made up for.
     fn begin_scrub(&self, has_begun: &mut bool) {
         if !*has_begun {
             self.expect_new_keys();
@@ -88,7 +90,8 @@ impl Archive {
         }
     }
 
-    /// Replaces keys and erases what was replaced from the files of the store; true when they hold nothing of it.
+    /// Replaces keys and erases what was replaced from the files of the store;
+    /// true when they hold nothing of it.
     fn leave_nothing(&self) -> bool {
         self.renew_keys(REASON);
         self.erase_traces().unwrap_or_else(|error| {

@@ -1,4 +1,5 @@
-//! What imported messages were read from, and what becomes of it when they go: also in a build that imports nothing.
+//! What imported messages were read from, and what becomes of it when they go:
+//! also in a build that imports nothing.
 
 use std::collections::HashSet;
 
@@ -8,8 +9,8 @@ use crate::model::ConversationId;
 use crate::store::{BlobNames, Order, Put, Safety, Selection, Space};
 
 impl Archive {
-    /// Erases the sources of messages that are no longer there. Lines that are no messages may repeat their text, so
-    /// they go too.
+    /// Erases the sources of messages that are no longer there. Lines that are no messages
+    /// may repeat their text, so they go too.
     pub(super) fn forget_sources(&self, id: ConversationId) -> Result<()> {
         let mut names: Vec<Vec<u8>> = Vec::new();
         self.store().get(Space::Source, Some(id), BlobNames::ALL, &mut |name, _| {

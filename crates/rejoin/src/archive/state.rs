@@ -11,7 +11,8 @@ impl ArchiveState<'_> {
         self.archive.recalled(None, name)
     }
 
-    /// What was remembered under names that begin like this, in order of name. What is no text is passed over.
+    /// What was remembered under names that begin like this, in order of name.
+    /// What is no text is passed over.
     pub fn recall_all(&self, beginning: &str) -> Result<Vec<(String, String)>> {
         let (named, mut found) = (BlobNames::Prefix(beginning.as_bytes()), Vec::new());
         self.archive.store().get(Space::State, None, named, &mut |name, bytes| {

@@ -107,8 +107,8 @@ impl Conversation {
 }
 
 impl StoredConversation {
-    /// Where it stands at a time: an active one in which nothing was said for `idle` counts as paused, since a process
-    /// that was killed cannot say so.
+    /// Where it stands at a time: an active one in which nothing was said for `idle` counts as paused, since
+    /// a process that was killed cannot say so.
     pub fn status_at(&self, now: Time, idle: Duration) -> Status {
         let quiet = now.as_micros().saturating_sub(self.last_active_at.as_micros());
         let is_quiet = u128::try_from(quiet).is_ok_and(|quiet| quiet >= idle.as_micros());

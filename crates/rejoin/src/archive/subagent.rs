@@ -144,8 +144,8 @@ impl ArchiveSubagents<'_> {
 }
 
 impl Archive {
-    /// Visits every run of a sub-agent, newest activity first. One whose header cannot be read is an error that the visitor may
-    /// pass over.
+    /// Visits every run of a sub-agent, newest activity first. One whose header cannot be read is an
+    /// error that the visitor may pass over.
     pub(super) fn each_run(
         &self,
         visit: &mut dyn FnMut(Result<StoredConversation>) -> Result<()>,

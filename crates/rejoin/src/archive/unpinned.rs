@@ -1,4 +1,5 @@
-//! What stands for `pinned.rs` in a build without vaults: none is opened, and none is taken for a plain store.
+//! What stands for `pinned.rs` in a build without vaults: none is opened, and
+//! none is taken for a plain store.
 
 use crate::archive::url::Parts;
 use crate::archive::{Access, StoreUrl};

@@ -31,7 +31,8 @@ pub enum StoreUrl {
     Vault(Box<StoreUrl>),
 }
 
-/// What it takes to open a store. Features of the crate add fields, so name those you set and take the rest from the default.
+/// What it takes to open a store. Features of the crate add fields, so name those you
+/// set and take the rest from the default.
 #[derive(Clone, Debug)]
 pub struct Access {
     /// How long to wait for other processes.

@@ -1,7 +1,7 @@
 //! A recorder for async programs: it owns a thread, so that a task never waits for the disk.
 //!
-//! Orders go through one channel and are carried out in the order of the calls. Each call sends its order before it
-//! returns a future, so dropping the future cancels nothing and reorders nothing.
+//! Orders go through one channel and are carried out in the order of the calls. Each call sends its order
+//! before it returns a future, so dropping the future cancels nothing and reorders nothing.
 
 mod open_reply;
 mod saving;
@@ -51,8 +51,8 @@ const PATIENCE_IN_TROUBLE: Duration = Duration::from_millis(250);
 /// # Ok::<(), rejoin::Error>(()) }).unwrap();
 /// ```
 ///
-/// When the store fails, messages wait in memory and are tried again; [`AsyncRecorder::watch`] tells. Dropping the
-/// recorder saves what it can, like [`AsyncRecorder::close`], but reports nothing.
+/// When the store fails, messages wait in memory and are tried again; [`AsyncRecorder::watch`] tells.
+/// Dropping the recorder saves what it can, like [`AsyncRecorder::close`], but reports nothing.
 #[derive(Debug)]
 pub struct AsyncRecorder {
     orders: mpsc::Sender<Order>,
@@ -119,11 +119,11 @@ impl AsyncRecorder {
         self.notices.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Appends finished messages as one turn. The result is a receipt once they are on disk, or none when they wait in
-    /// memory because the store fails or has not answered for long.
+    /// Appends finished messages as one turn. The result is a receipt once they are on disk, or none when
+    /// they wait in memory because the store fails or has not answered for long.
     ///
-    /// The messages are on their way when this returns, also if the future is dropped. A turn that is invalid in
-    /// itself, such as one that is too large, is an error and is not kept.
+    /// The messages are on their way when this returns, also if the future is dropped. A turn that is invalid
+    /// in itself, such as one that is too large, is an error and is not kept.
     pub fn append(
         &self,
         messages: Vec<Message>,

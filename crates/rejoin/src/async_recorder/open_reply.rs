@@ -7,8 +7,8 @@ use crate::model::{Block, Fields, Json, Message, Role, Thinking};
 
 /// The reply that is being received, and the results of the tools it asked for.
 ///
-/// What is put in is saved as the open turn within a second, so a piece costs a copy into memory. A reply that is
-/// complete sooner costs one sync, that of its append. Clones share the reply.
+/// What is put in is saved as the open turn within a second, so a piece costs a copy into memory. A reply
+/// that is complete sooner costs one sync, that of its append. Clones share the reply.
 #[derive(Clone, Debug)]
 pub struct OpenReply {
     shared: Arc<Mutex<Shared>>,
@@ -62,7 +62,8 @@ impl OpenReply {
         self.change(Urgency::Soon, |parts| parts.thinking.push_str(text));
     }
 
-    /// Adds a block that is complete. It replaces the text and the thinking that arrived since the one before.
+    /// Adds a block that is complete. It replaces the text and the thinking
+    /// that arrived since the one before.
     pub fn push_block(&self, block: Block) {
         self.change(Urgency::Soon, |parts| {
             parts.text.clear();

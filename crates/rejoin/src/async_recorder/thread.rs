@@ -12,8 +12,8 @@ use crate::async_recorder::{Notices, OpenReply, Order, SavingState, Unsaved, Urg
 use crate::error::Result;
 use crate::model::{Message, Receipt, interrupted};
 
-/// What has arrived of a reply is saved so long after its first unsaved piece: at most once a second, and a reply that
-/// is complete sooner needs no open turn at all.
+/// What has arrived of a reply is saved so long after its first unsaved piece: at most once a second, and a
+/// reply that is complete sooner needs no open turn at all.
 const OPEN_TURN_PAUSE: Duration = Duration::from_secs(1);
 
 /// How long to wait for an order with nothing else to do. Any long time would do.

@@ -33,8 +33,8 @@ pub(super) fn paths<'a>(tree: &'a Tree, conversation: &'a SourceConversation) ->
     std::iter::once(chosen).chain(others.into_iter().map(path_to)).collect()
 }
 
-/// Returns the paths of a conversation with the ids of their files: the conversation's own for the first path,
-/// and an id derived from it for each of the others.
+/// Returns the paths of a conversation with the ids of their files: the conversation's own for the first
+/// path, and an id derived from it for each of the others.
 pub(super) fn files<'a>(
     tree: &'a Tree,
     conversation: &'a SourceConversation,

@@ -109,7 +109,8 @@ impl Attachment {
         uri_of(self.digest)
     }
 
-    /// A block that refers to it. A message with this block keeps the attachment; reading the message gives its bytes.
+    /// A block that refers to it. A message with this block keeps the attachment;
+    /// reading the message gives its bytes.
     pub fn to_media(&self, mime_type: impl Into<String>) -> Media {
         Media {
             kind: self.kind.media(),

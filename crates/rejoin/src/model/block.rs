@@ -1,7 +1,7 @@
 //! The pieces a message is made of.
 //!
-//! A block is a JSON object with a `type`. Kinds that Rejoin does not know, and fields it does not know on kinds it
-//! does, are kept as they are.
+//! A block is a JSON object with a `type`. Kinds that Rejoin does not know, and fields it does not know on
+//! kinds it does, are kept as they are.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -271,8 +271,8 @@ impl<'de> Visitor<'de> for BlockVisitor {
         f.write_str("a block: a JSON object with a `type`")
     }
 
-    /// Rejoin writes the type first, so the fields can be read straight into place. A derived tagged enum would
-    /// buffer each block first, which costs a third of a load.
+    /// Rejoin writes the type first, so the fields can be read straight into place. A derived tagged enum
+    /// would buffer each block first, which costs a third of a load.
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Block, A::Error> {
         let Some(first) = map.next_key::<Name<'de>>()? else { return Ok(Block::Other(Other::default())) };
         if first.0 == "type" {

@@ -1,7 +1,7 @@
 //! What counts as said: finished messages, and what becomes of those that never finish.
 //!
-//! Completeness asks whether something is there, not whether it is true: a result that is empty, `false` or `null` is
-//! a result. Notices of a program to its user have no form here, so they can never become messages.
+//! Completeness asks whether something is there, not whether it is true: a result that is empty, `false` or
+//! `null` is a result. Notices of a program to its user have no form here, so they can never become messages.
 
 use std::fmt;
 
@@ -16,7 +16,8 @@ const NO_RESULT: &str = "interrupted before it finished";
 /// The field that programs put on thinking while it streams.
 const THINKING_COMPLETE: &str = "isThinkingComplete";
 
-/// The reasons of all providers for a reply that ended as it should: it was done, reached its limit, or asked for tools.
+/// The reasons of all providers for a reply that ended as it should: it was done,
+/// reached its limit, or asked for tools.
 const ORDINARY: [&str; 11] = [
     "stop",
     "end_turn",
@@ -58,7 +59,8 @@ impl fmt::Display for Incomplete {
 
 /// What a turn lacks before it can be history; nothing when it is complete.
 ///
-/// What a person or a program says to the model is always complete. A call may be answered anywhere in the turn.
+/// What a person or a program says to the model is always complete. A call may
+/// be answered anywhere in the turn.
 pub fn incomplete(turn: &[Message]) -> Option<Incomplete> {
     turn.iter()
         .find_map(lacking)
@@ -96,10 +98,11 @@ fn unanswered(turn: &[Message]) -> impl Iterator<Item = &str> {
     calls.filter(move |id| !blocks().filter_map(Block::as_result).any(|result| result.call_id == *id))
 }
 
-/// What is kept of a reply that was cut off, with the results of its tools so far: nothing, or a complete turn.
+/// What is kept of a reply that was cut off, with the results of its tools so
+/// far: nothing, or a complete turn.
 ///
-/// The reply is marked as interrupted unless its own end was told. A call without a result gets one that says so.
-/// Thinking that is unfinished, or that led to nothing, is left out: no provider takes it back.
+/// The reply is marked as interrupted unless its own end was told. A call without a result gets one that says
+/// so. Thinking that is unfinished, or that led to nothing, is left out: no provider takes it back.
 pub fn interrupted(mut reply: Message, mut results: Vec<Message>) -> Vec<Message> {
     reply.blocks.retain(|block| !is_arriving(block));
     while matches!(reply.blocks.last(), Some(Block::Thinking(_))) {
@@ -134,8 +137,8 @@ impl Message {
         incomplete(std::slice::from_ref(self)).is_none()
     }
 
-    /// True for a reply that ended in another way than being done, reaching its limit or asking for tools: it was
-    /// interrupted, refused or filtered, as its `finish` says.
+    /// True for a reply that ended in another way than being done, reaching its limit or asking for tools: it
+    /// was interrupted, refused or filtered, as its `finish` says.
     pub fn was_cut_short(&self) -> bool {
         let finish = self.finish.as_deref();
         self.role == Role::Assistant && finish.is_some_and(|finish| !ORDINARY.contains(&finish))

@@ -146,7 +146,8 @@ pub struct Privacy {
     pub exportable: bool,
     /// How consent was given.
     pub consent: Option<String>,
-    /// What an older store or another program called its class, where that is not `Confidential`. It means nothing here.
+    /// What an older store or another program called its class, where that is not
+    /// `Confidential`. It means nothing here.
     pub given_classification: Option<String>,
 }
 
@@ -224,7 +225,8 @@ pub struct Conversation {
     /// What holds it.
     #[serde(skip_serializing_if = "is_default")]
     pub hold: Hold,
-    /// True when it goes by the retention of its project; else it stays until it is deleted or its own expiry comes.
+    /// True when it goes by the retention of its project; else it stays until
+    /// it is deleted or its own expiry comes.
     #[serde(skip_serializing_if = "is_default")]
     pub follows_retention: bool,
     /// When it expires, if not by the general policy.

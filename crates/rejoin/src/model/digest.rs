@@ -1,7 +1,7 @@
 //! The digest chain: each message vouches for all that came before it.
 //!
-//! A digest is SHA-256 over a version tag, the parent's digest (zeros for a root) and the exact stored bytes of the
-//! message. Label, pin, id and sequence stay outside, so that they can change.
+//! A digest is SHA-256 over a version tag, the parent's digest (zeros for a root) and the exact stored bytes
+//! of the message. Label, pin, id and sequence stay outside, so that they can change.
 
 use std::fmt;
 use std::str::FromStr;
@@ -101,7 +101,8 @@ mod tests {
         let root = Digest::chain(None, br#"{"role":"user"}"#);
         let child = Digest::chain(Some(root), br#"{"role":"assistant"}"#);
 
-        // Computed with `printf 'rejoin/message/1\n…' | sha256sum`; a change here makes every stored chain invalid.
+        // Computed with `printf 'rejoin/message/1\n…' | sha256sum`; a change
+        // here makes every stored chain invalid.
         assert_eq!(
             [root.to_string(), child.to_string()],
             [

@@ -1,8 +1,8 @@
 //! Reads bodies in the exact form that Rejoin writes them, several times as fast as a general JSON reader.
 //!
-//! Loading a conversation is mostly finding the ends of long strings. This reader knows which field comes next, looks
-//! for quotes and escapes many bytes at a time, and copies what lies between. It gives up at anything it does not
-//! expect; the general reader then reads the body, or says what is wrong with it.
+//! Loading a conversation is mostly finding the ends of long strings. This reader knows which field comes
+//! next, looks for quotes and escapes many bytes at a time, and copies what lies between. It gives up at
+//! anything it does not expect; the general reader then reads the body, or says what is wrong with it.
 
 use memchr::memchr2;
 use serde_json::value::RawValue;

@@ -224,7 +224,8 @@ macro_rules! as_json_string {
 
 as_json_string!(ConversationId, MessageId);
 
-/// Turns a title into words joined by hyphens, so that it can be typed as a name: `Lisbon, on a budget` → `lisbon-on-a-budget`.
+/// Turns a title into words joined by hyphens, so that it can be typed as a name: `Lisbon,
+/// on a budget` → `lisbon-on-a-budget`.
 pub fn slug(title: &str) -> String {
     let mut slug = String::new();
     for word in title.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty()) {

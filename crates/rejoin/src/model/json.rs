@@ -12,7 +12,8 @@ use crate::error::{Error, Result};
 
 /// A JSON value, kept as its text.
 ///
-/// It can be read from and written to JSON only (through `serde_json`), because its text is passed on verbatim.
+/// It can be read from and written to JSON only (through `serde_json`), because
+/// its text is passed on verbatim.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Json(Box<str>);
 

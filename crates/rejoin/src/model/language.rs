@@ -1,8 +1,10 @@
-//! What little is known about languages: sentences, words that say nothing by themselves, and the roots of words.
+//! What little is known about languages: sentences, words that say nothing by
+//! themselves, and the roots of words.
 //!
 //! It is meant for computed titles and answers, where a wrong guess costs little. Search does not use it.
 
-/// Words of English, German, French, Spanish, Chinese and Japanese that say nothing by themselves, sorted by bytes.
+/// Words of English, German, French, Spanish, Chinese and Japanese that say
+/// nothing by themselves, sorted by bytes.
 #[rustfmt::skip]
 const COMMON: &[&str] = &[
     "a", "aber", "about", "above", "after", "again", "ai", "al", "all", "alle", "already", "als", "also",
@@ -42,15 +44,16 @@ const COMMON: &[&str] = &[
     "们", "你", "吗", "呢", "和", "在", "她", "就", "我", "是", "有", "的", "这", "那",
 ];
 
-/// True for a word that says nothing by itself, such as `the`. The word is one of [`words`](crate::text::words).
+/// True for a word that says nothing by itself, such as `the`. The word is one
+/// of [`words`](crate::text::words).
 pub fn is_common_word(word: &str) -> bool {
     COMMON.binary_search(&word).is_ok()
 }
 
 /// Calls `visit` with each sentence of `text`, without the white space around it.
 ///
-/// A sentence ends at a line's end, and at a full stop, question mark or exclamation mark that a space follows. Scripts
-/// that write these marks without a space after them are understood.
+/// A sentence ends at a line's end, and at a full stop, question mark or exclamation mark that a space
+/// follows. Scripts that write these marks without a space after them are understood.
 pub fn each_sentence<'a>(text: &'a str, mut visit: impl FnMut(&'a str)) {
     for line in text.lines() {
         let mut start = 0;
@@ -102,8 +105,8 @@ fn is_abbreviation(before: &str) -> bool {
     is_number_of_a_list || is_dotted || SHORT.contains(&last.to_lowercase().as_str())
 }
 
-/// The root of a word, so that forms of a word compare equal: `bicycles` and `bicycle`, `painted` and `painting`,
-/// `colour` and `color`.
+/// The root of a word, so that forms of a word compare equal: `bicycles` and `bicycle`, `painted`
+/// and `painting`, `colour` and `color`.
 ///
 /// The word is one of [`words`](crate::text::words). A root need not be a word itself.
 pub fn word_root(word: &str) -> String {

@@ -49,8 +49,8 @@ impl Message {
         shorten(self.texts().flat_map(str::split_whitespace))
     }
 
-    /// What a list shows of a conversation whose user says this first. None for any other role, for a message that a
-    /// program added, for a summary, and for a message without text.
+    /// What a list shows of a conversation whose user says this first. None for any other role, for a message
+    /// that a program added, for a summary, and for a message without text.
     pub(crate) fn first_preview(&self) -> Option<String> {
         let is_said = self.role == Role::User
             && self.extra.field(INJECTED).is_none()
@@ -58,14 +58,15 @@ impl Message {
         is_said.then(|| self.preview()).filter(|preview| !preview.is_empty())
     }
 
-    /// What a list shows of a conversation whose newest reply is this. None for any other role and for a reply without
-    /// text, such as one that only calls tools.
+    /// What a list shows of a conversation whose newest reply is this. None for any other role and for a
+    /// reply without text, such as one that only calls tools.
     pub(crate) fn last_preview(&self) -> Option<String> {
         (self.role == Role::Assistant).then(|| self.preview()).filter(|preview| !preview.is_empty())
     }
 }
 
-/// The previews of messages that are visited in order of arrival. Both are empty until somebody said something.
+/// The previews of messages that are visited in order of arrival. Both are
+/// empty until somebody said something.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Previews {
     /// The first thing that the user said.

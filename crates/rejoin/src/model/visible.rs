@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// True for a character without a shape, which could only hide, reorder or smuggle text. Control characters are not
-/// among them, and variation selectors are not.
+/// True for a character without a shape, which could only hide, reorder or smuggle text. Control characters
+/// are not among them, and variation selectors are not.
 pub fn is_invisible(character: char) -> bool {
     match character {
         // Soft hyphen, grapheme joiner, Arabic letter mark, the blank letters of Hangul and Khmer.
@@ -26,8 +26,8 @@ pub fn is_invisible(character: char) -> bool {
 
 /// The text with everything in it that would act on a reader's screen, or would not be seen, shown as a sign.
 ///
-/// Line ends of every kind become `\n`, which is the only control character left besides `\t`. Joiners stay where they
-/// join something.
+/// Line ends of every kind become `\n`, which is the only control character left besides `\t`.
+/// Joiners stay where they join something.
 pub(crate) fn visible(text: &str) -> Cow<'_, str> {
     if text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t')) {
         return Cow::Borrowed(text);

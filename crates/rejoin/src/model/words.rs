@@ -75,8 +75,8 @@ pub struct WordQuery {
 }
 
 impl WordQuery {
-    /// Reads a query. While the last word is still being typed it matches longer words too; a trailing space or
-    /// mark ends it.
+    /// Reads a query. While the last word is still being typed it matches longer words
+    /// too; a trailing space or mark ends it.
     pub fn parse(text: &str) -> Self {
         let words = words(text);
         let last_is_prefix = text.chars().next_back().is_some_and(char::is_alphanumeric);

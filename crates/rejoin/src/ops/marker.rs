@@ -1,5 +1,6 @@
-//! What stands where a secret was, and whether a text is what a redacted one was made of, whatever the rules and the key were
-//! then. A store may have been redacted that this build could not redact, so this is there without redaction, too.
+//! What stands where a secret was, and whether a text is what a redacted one was made of, whatever the
+//! rules and the key were then. A store may have been redacted that this build could not redact, so
+//! this is there without redaction, too.
 
 #[cfg(feature = "redact")]
 use std::ops::Range;

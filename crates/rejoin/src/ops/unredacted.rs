@@ -1,4 +1,5 @@
-//! What stands for redaction in a build without it: nothing here can be made, so nothing is taken out of anything.
+//! What stands for redaction in a build without it: nothing here can be made,
+//! so nothing is taken out of anything.
 
 use std::convert::Infallible;
 use std::io::{self, Read};

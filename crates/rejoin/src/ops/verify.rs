@@ -1,4 +1,5 @@
-//! Checking that what is stored is what was written: every body readable, every digest right, every parent there.
+//! Checking that what is stored is what was written: every body readable, every
+//! digest right, every parent there.
 //!
 //! Damage ends nothing: what is still readable is checked, and what is not is said.
 
@@ -123,8 +124,9 @@ fn told(error: &Error) -> String {
 
 /// Checks every message of a conversation, on every branch.
 ///
-/// A digest covers the message and all its ancestors, so a message that was changed, swapped, moved or lost its
-/// parent is found. A branch that was cut off at its end is not; counts and the head are compared for that.
+/// A digest covers the message and all its ancestors, so a message that was changed,
+/// swapped, moved or lost its parent is found. A branch that was cut off at its end is not;
+/// counts and the head are compared for that.
 fn verify(store: &dyn Read, row: &Row) -> Result<Verdict> {
     let mut verdict = Verdict::default();
     let mut links: HashMap<MessageId, Digest> = HashMap::new();

@@ -105,7 +105,8 @@ pub struct PartialRetention {
     pub manual_hold: Option<bool>,
 }
 
-/// Fields that no record has. A whole record may be read as an input; then what only the service says is passed over.
+/// Fields that no record has. A whole record may be read as an input; then what
+/// only the service says is passed over.
 fn beside<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Fields, D::Error> {
     let mut fields = kept(deserializer)?;
     let version = fields.field("version").and_then(|version| version.to().ok());

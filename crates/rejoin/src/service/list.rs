@@ -104,7 +104,8 @@ impl ConversationStorageService {
         options.include_expired || !self.retention.is_expired(stored, archive.now())
     }
 
-    /// Counts the records on all pages. Those that expired by the policy are the oldest, so only these are looked at.
+    /// Counts the records on all pages. Those that expired by the policy are the
+    /// oldest, so only these are looked at.
     fn count(&self, archive: &Archive, options: &ListOptions) -> Result<u64> {
         let list = List { includes_expired: options.include_expired, ..List::default() };
         let all = archive.reader().count(&list)?;

@@ -1,7 +1,8 @@
-//! A storage service for conversations, as programs know it that kept one blob for each: records and snapshots.
+//! A storage service for conversations, as programs know it that kept one blob
+//! for each: records and snapshots.
 //!
-//! It is a thin front of an [`Archive`]. A record is a conversation and its frames are messages, so whatever else is done
-//! with the store sees them too. Nothing is written that an archive would not write.
+//! It is a thin front of an [`Archive`]. A record is a conversation and its frames are messages, so whatever
+//! else is done with the store sees them too. Nothing is written that an archive would not write.
 //!
 //! ```
 //! use rejoin::service::{ConversationRecordInput, ConversationStorageService, ListOptions};
@@ -99,16 +100,16 @@ impl ConversationStorageService {
         self
     }
 
-    /// The archive underneath, opened again if its store failed and somebody said how. It is an error while it cannot be
-    /// opened.
+    /// The archive underneath, opened again if its store failed and somebody said how. It
+    /// is an error while it cannot be opened.
     pub fn archive(&self) -> Result<Archive> {
         self.opened()
     }
 
     /// A record, if there is one of this id.
     ///
-    /// One that cannot be read is corrupt. In a vault a copy of what does not open is in quarantine then, and every other
-    /// record stays readable.
+    /// One that cannot be read is corrupt. In a vault a copy of what does not open is in quarantine then,
+    /// and every other record stays readable.
     pub fn get_record(&self, conversation_id: &str) -> Result<Option<ConversationRecord>> {
         match self.read(conversation_id.parse()?) {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
@@ -116,14 +117,14 @@ impl ConversationStorageService {
         }
     }
 
-    /// Follows what happens from now on, here and in other processes: `conversationStored`, `conversationDeleted`,
-    /// `privacy.purge.completed` and the rest.
+    /// Follows what happens from now on, here and in other processes: `conversationStored`,
+    /// `conversationDeleted`, `privacy.purge.completed` and the rest.
     pub fn subscribe(&self) -> Result<Events> {
         self.opened()?.subscribe()
     }
 
-    /// Signs that the store is under strain, such as a write that took more than 150 ms or a disk that is full, since this
-    /// was last asked.
+    /// Signs that the store is under strain, such as a write that took more than 150 ms or a disk
+    /// that is full, since this was last asked.
     pub fn take_strains(&self) -> Vec<Strain> {
         self.waiting().strains.take()
     }
@@ -134,7 +135,8 @@ impl ConversationStorageService {
 
     fn read(&self, id: ConversationId) -> Result<ConversationRecord> {
         let archive = self.opened()?;
-        // The version is looked at before the messages: what is said meanwhile makes it too old, never too new.
+        // The version is looked at before the messages: what is said meanwhile
+        // makes it too old, never too new.
         let stored = archive.conversation(id)?;
         let path = archive.bare_path(id)?;
         let around = record::StoredContext {
@@ -164,7 +166,8 @@ impl ConversationStorageService {
     }
 }
 
-/// The version of a record: it grows with each change of the header and with each message, and when messages go.
+/// The version of a record: it grows with each change of the header and with
+/// each message, and when messages go.
 const fn blob_version(stored: &StoredConversation) -> u64 {
     stored.version + stored.messages
 }

@@ -24,8 +24,8 @@ pub struct PurgeReport {
     pub purged_count: u64,
     /// Those that are not, and why.
     pub failures: Vec<PurgeFailure>,
-    /// False when somebody was reading the files of the store, which then hold traces until the next purge or sweep. Beyond the
-    /// document, and not spelled where it is true.
+    /// False when somebody was reading the files of the store, which then hold traces until the next purge or
+    /// sweep. Beyond the document, and not spelled where it is true.
     #[serde(default = "yes", skip_serializing_if = "is_yes")]
     pub erased: bool,
 }
@@ -67,8 +67,8 @@ impl From<archive::PurgeReport> for PurgeReport {
 }
 
 impl ConversationStorageService {
-    /// Purges a record: nothing it said is left in any file of the store, or, where somebody is reading them, nothing after the
-    /// next purge or sweep. What waits for room is tried again.
+    /// Purges a record: nothing it said is left in any file of the store, or, where somebody is reading them,
+    /// nothing after the next purge or sweep. What waits for room is tried again.
     pub fn delete_record(&self, conversation_id: &str, reason: PurgeReason) -> Result<()> {
         let id: ConversationId = conversation_id.parse()?;
         let alone = self.forget_writes(id);

@@ -27,15 +27,16 @@ struct Mark {
 }
 
 impl ConversationStorageService {
-    /// Sets after how many changes a record is repacked: five unless it is set, and 0 means never. Each frame counts, and each
-    /// update of what else is known.
+    /// Sets after how many changes a record is repacked: five unless it is set, and 0 means never. Each frame
+    /// counts, and each update of what else is known.
     #[must_use]
     pub const fn with_repack_every(mut self, updates: u32) -> Self {
         self.repack_every = updates;
         self
     }
 
-    /// Repacks a record that was updated often enough since. What was stored is stored, so a failure waits for the next update.
+    /// Repacks a record that was updated often enough since. What was stored is stored, so
+    /// a failure waits for the next update.
     pub(super) fn repack_if_due(&self, id: ConversationId) {
         let tried = self.opened().and_then(|archive| repack_if_due(&archive, id, self.repack_every));
         if let Err(error) = tried {
@@ -50,7 +51,8 @@ fn repack_if_due(archive: &Archive, id: ConversationId, every: u32) -> Result<()
     }
     let stored = archive.conversation(id)?;
     let version = blob_version(&stored);
-    // A record is stored in one write, whatever it holds; what replaces something first is where counting begins.
+    // A record is stored in one write, whatever it holds; what replaces
+    // something first is where counting begins.
     if stored.version == 1 {
         return Ok(());
     }

@@ -67,8 +67,8 @@ impl ConversationStorageService {
 
     /// The snapshot of a record, if its session left one.
     ///
-    /// One that cannot be read is looked at once more. Then it is made again from the record: it says that nothing is
-    /// known but what is stored.
+    /// One that cannot be read is looked at once more. Then it is made again from the record: it says that
+    /// nothing is known but what is stored.
     pub fn get_snapshot(&self, conversation_id: &str) -> Result<Option<RecoverySnapshot>> {
         let id: ConversationId = conversation_id.parse()?;
         let archive = self.opened()?;

@@ -32,7 +32,8 @@ const MOST_BYTES: usize = 64 << 20;
 #[derive(Default)]
 pub(super) struct Waiting {
     writes: VecDeque<Waiter>,
-    /// The writes that are being made for their callers. A purge strikes those of its record, which then do not wait.
+    /// The writes that are being made for their callers. A purge strikes those
+    /// of its record, which then do not wait.
     under_way: BTreeMap<Ticket, ConversationId>,
     last_ticket: Ticket,
     pub(super) strains: Strains,
@@ -76,7 +77,8 @@ impl Waiting {
         self.writes.iter().any(|one| one.id == id)
     }
 
-    /// Lets a write wait, unless the last one of its record that waits is the same. Tells its caller what becomes of it.
+    /// Lets a write wait, unless the last one of its record that waits is the same.
+    /// Tells its caller what becomes of it.
     fn push(&mut self, ticket: Ticket, id: ConversationId, write: Write) -> &'static str {
         if self.writes.iter().rfind(|one| one.id == id).is_some_and(|last| last.write == write) {
             return FULL;
@@ -143,14 +145,16 @@ impl Write {
 }
 
 impl ConversationStorageService {
-    /// Sets how to open the store again. A store whose file system failed once takes no more until that is done.
+    /// Sets how to open the store again. A store whose file system failed once
+    /// takes no more until that is done.
     #[must_use]
     pub fn reopening(self, open: impl FnMut() -> Result<Archive> + Send + 'static) -> Self {
         self.waiting().reopen = Some(Box::new(open));
         self
     }
 
-    /// Sets how to find out how many bytes may still be written, so that little room is told before there is none.
+    /// Sets how to find out how many bytes may still be written, so that little
+    /// room is told before there is none.
     #[must_use]
     pub fn watching_room(self, room: impl Fn() -> Option<u64> + Send + 'static) -> Self {
         self.waiting().strains.watch_room(room);
@@ -162,19 +166,21 @@ impl ConversationStorageService {
         self.waiting().writes.len()
     }
 
-    /// Makes the writes that wait for room, in order, however recently the store failed, and returns how many are left. A
-    /// purge does this too.
+    /// Makes the writes that wait for room, in order, however recently the store failed, and returns how
+    /// many are left. A purge does this too.
     ///
-    /// A change of a record that is gone is dropped. Whatever else cannot be made goes on waiting, before what waits for the
-    /// same record; the others are made, and the first error that is not for want of room is returned.
+    /// A change of a record that is gone is dropped. Whatever else cannot be made goes on
+    /// waiting, before what waits for the same record; the others are made, and the first error
+    /// that is not for want of room is returned.
     pub fn retry(&self) -> Result<usize> {
         self.make_waiting(&|| Some(self.alone()))
     }
 
-    /// Makes what waits before the program ends, as [`ConversationStorageService::retry`] does. What is on disk needs nothing.
+    /// Makes what waits before the program ends, as [`ConversationStorageService::retry`]
+    /// does. What is on disk needs nothing.
     ///
-    /// An error says how many writes could not be stored. They wait on, and are lost with the service: whoever can frees some
-    /// space and closes again.
+    /// An error says how many writes could not be stored. They wait on, and are lost with the service:
+    /// whoever can frees some space and closes again.
     pub fn close(&self) -> Result<()> {
         let tried = self.retry();
         let left = self.waiting_writes();
@@ -189,7 +195,8 @@ impl ConversationStorageService {
         })
     }
 
-    /// Makes what waits, one write at a time, each while nobody else makes one or purges. Stops where `alone` gives nothing.
+    /// Makes what waits, one write at a time, each while nobody else makes one or
+    /// purges. Stops where `alone` gives nothing.
     fn make_waiting<'a>(&'a self, alone: &dyn Fn() -> Option<MutexGuard<'a, ()>>) -> Result<usize> {
         let (mut tried, mut held, mut refused) = (HashSet::new(), HashSet::new(), None);
         while let Some(_alone) = alone() {
@@ -223,7 +230,8 @@ impl ConversationStorageService {
 
     /// Makes a write, or lets it wait when there is no room for it.
     ///
-    /// A store that failed is left alone for a while: what is to wait does, and for the rest it is an error at once.
+    /// A store that failed is left alone for a while: what is to wait does, and
+    /// for the rest it is an error at once.
     pub(super) fn write(
         &self,
         id: ConversationId,
@@ -276,7 +284,8 @@ impl ConversationStorageService {
         Ok(if has_to_wait { Begun::Later(ticket) } else { Begun::Now(ticket) })
     }
 
-    /// Lets a write wait that was begun, unless its record was purged meanwhile. Tells its caller what becomes of it.
+    /// Lets a write wait that was begun, unless its record was purged meanwhile.
+    /// Tells its caller what becomes of it.
     fn let_wait(&self, ticket: Ticket, id: ConversationId, write: Write) -> &'static str {
         let mut waiting = self.waiting();
         if waiting.under_way.remove(&ticket).is_none() {
@@ -341,8 +350,8 @@ impl ConversationStorageService {
 
     /// The archive, opened again if its store failed and somebody said how.
     ///
-    /// It is closed before: what a process knows of a file, SQLite shares among its connections. While it cannot be opened
-    /// there is none.
+    /// It is closed before: what a process knows of a file, SQLite shares among its connections.
+    /// While it cannot be opened there is none.
     pub(super) fn opened(&self) -> Result<Archive> {
         let mut waiting = self.waiting();
         let mut archive = self.archive.lock().unwrap_or_else(PoisonError::into_inner);

@@ -26,9 +26,11 @@ impl ConversationStorageService {
         self.read(id)
     }
 
-    /// Changes a record. A version that is no longer the record's is a conflict: nothing is stored, and nothing is lost.
+    /// Changes a record. A version that is no longer the record's is a conflict:
+    /// nothing is stored, and nothing is lost.
     ///
-    /// Without a version, what was said is added after whatever is there. Frames come first, as one turn, then the rest.
+    /// Without a version, what was said is added after whatever is there. Frames
+    /// come first, as one turn, then the rest.
     pub fn update_record(
         &self,
         conversation_id: &str,
@@ -44,8 +46,8 @@ impl ConversationStorageService {
         self.read(id)
     }
 
-    /// Stores the final record of a session and takes its snapshot away. What the store has already is not stored again,
-    /// so whoever was interrupted calls it again.
+    /// Stores the final record of a session and takes its snapshot away. What the store has already is not
+    /// stored again, so whoever was interrupted calls it again.
     pub fn commit_conversation(&self, record: &ConversationRecordInput) -> Result<ConversationRecord> {
         let id = record.conversation_id.parse()?;
         let later = || {
@@ -97,7 +99,8 @@ pub(super) fn commit(archive: &Archive, id: ConversationId, record: &Conversatio
     }
 }
 
-/// Changes a record, and `also` its header, again if another writer was faster and the caller named no version.
+/// Changes a record, and `also` its header, again if another writer was faster
+/// and the caller named no version.
 pub(super) fn change(
     archive: &Archive,
     id: ConversationId,
@@ -151,7 +154,8 @@ fn change_once(
         return archive.update(id, change).map(drop);
     }
     match archive.update_version(id, stored.version, change) {
-        // What was said is stored. The rest stays as somebody else made it meanwhile, but for who spoke how often.
+        // What was said is stored. The rest stays as somebody else made it
+        // meanwhile, but for who spoke how often.
         Err(error) if error.kind() == ErrorKind::Conflict && !added.is_empty() => {
             if counts {
                 archive.update(id, |header| count(header, &said))?;

@@ -6,7 +6,8 @@ use serde_json::value::RawValue;
 
 use crate::model::{Message, Role, Time};
 
-/// The preview that `first` shows of a conversation whose user says this first; none for what is not said by the user.
+/// The preview that `first` shows of a conversation whose user says this first;
+/// none for what is not said by the user.
 ///
 /// A body that is not a plaintext message has none; whoever encrypted it also writes its previews.
 pub(crate) fn first_preview(body: &str) -> Option<String> {
@@ -46,7 +47,8 @@ pub(crate) fn is_json(body: &str) -> bool {
     serde_json::from_str::<&RawValue>(body).is_ok()
 }
 
-/// The time of a stored body. It stands at the beginning of what Rejoin writes, so that a search need not read the rest.
+/// The time of a stored body. It stands at the beginning of what Rejoin writes, so
+/// that a search need not read the rest.
 pub(crate) fn time_of(body: &str) -> Time {
     const NAME: &str = "\"created_at\":\"";
     let start = body.char_indices().map_while(|(at, _)| (at < 48).then_some(at)).last().unwrap_or(0);

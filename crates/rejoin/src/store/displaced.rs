@@ -6,9 +6,9 @@ use std::path::PathBuf;
 
 /// A file of an open store that is no longer at its path: it was removed, moved or replaced.
 ///
-/// What is written to the open file then is not found by anyone who opens the store later. A store that fails with this
-/// cause must not be opened again in its place, because that would create an empty one; it takes writes again once the
-/// file is back.
+/// What is written to the open file then is not found by anyone who opens the store later. A store that
+/// fails with this cause must not be opened again in its place, because that would create an empty one; it
+/// takes writes again once the file is back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Displaced {

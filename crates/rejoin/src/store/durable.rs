@@ -28,8 +28,8 @@ pub(crate) fn is_writable(directory: &Path) -> bool {
     accessat(CWD, directory, Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS).is_ok()
 }
 
-/// Creates the directory that a file is to lie in, and those above it, for the owner only, and makes their names
-/// durable.
+/// Creates the directory that a file is to lie in, and those above it, for the owner
+/// only, and makes their names durable.
 pub(crate) fn create_private_directory(path: &Path) -> io::Result<()> {
     let directory = directory_of(path);
     if directory.is_dir() {
@@ -67,8 +67,8 @@ pub(crate) fn create_private(path: &Path) -> io::Result<()> {
     }
 }
 
-/// A file of one's own beside `path`, 0600, to be filled and then published under that name. Until then it is gone
-/// when it is dropped.
+/// A file of one's own beside `path`, 0600, to be filled and then published under that name.
+/// Until then it is gone when it is dropped.
 pub(crate) fn draft(path: &Path) -> io::Result<Draft> {
     draft_in(directory_of(path), path)
 }
@@ -187,8 +187,8 @@ pub(crate) fn publish(draft: Draft, path: &Path, existing: Existing) -> io::Resu
     synced
 }
 
-/// Creates a file of one's own, 0600, whose bytes are allocated and mean nothing. It is gone again when that fails, and
-/// its name is not durable.
+/// Creates a file of one's own, 0600, whose bytes are allocated and mean nothing. It is gone again when
+/// that fails, and its name is not durable.
 #[cfg(target_os = "linux")]
 pub(crate) fn allocate(path: &Path, bytes: u64) -> io::Result<()> {
     let file = OpenOptions::new()
@@ -212,8 +212,8 @@ pub(crate) fn allocate(_: &Path, _: u64) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Gives an empty file so many bytes, all zero. One that is not empty any more, because another process filled it
-/// meanwhile, keeps what it has.
+/// Gives an empty file so many bytes, all zero. One that is not empty any more, because another process
+/// filled it meanwhile, keeps what it has.
 #[cfg(target_os = "linux")]
 pub(crate) fn fill_empty(path: &Path, bytes: u64) -> io::Result<()> {
     let file = open_to_write(path)?;
@@ -281,12 +281,14 @@ pub(crate) fn read_small(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Opens a file that exists. A link in its place is refused: it could lead out of the store. So is a file of another user.
+/// Opens a file that exists. A link in its place is refused: it could lead out of the
+/// store. So is a file of another user.
 pub(crate) fn open_to_read(path: &Path) -> io::Result<File> {
     open_to_read_as(User::current(), path).map(|(file, _)| file)
 }
 
-/// Opens a file that exists, to read it and to write to it. A link in its place is refused, and a file of another user.
+/// Opens a file that exists, to read it and to write to it. A link in its place is
+/// refused, and a file of another user.
 pub(crate) fn open_to_write(path: &Path) -> io::Result<File> {
     open_to_write_as(User::current(), path).map(|(file, _)| file)
 }
@@ -337,7 +339,8 @@ pub(crate) fn cut(file: &File, length: u64) -> io::Result<()> {
 /// Ends the name of a file that another one is about to replace, where the two cannot be exchanged.
 pub(crate) const ASIDE: &str = "-aside";
 
-/// Puts one file in the place of another of the same file system, durably, and leaves the other under the first's name.
+/// Puts one file in the place of another of the same file system, durably, and
+/// leaves the other under the first's name.
 ///
 /// Where the file system has neither exchanges nor hard links, the other file is gone.
 pub(crate) fn exchange(fresh: &Path, path: &Path) -> io::Result<()> {
@@ -348,8 +351,8 @@ pub(crate) fn exchange(fresh: &Path, path: &Path) -> io::Result<()> {
     sync_parent(fresh)
 }
 
-/// The same in steps; at each of them both files are whole. Between the first two, the file that is to be replaced has
-/// two names: whoever finds it aside then must not erase its bytes.
+/// The same in steps; at each of them both files are whole. Between the first two, the file that is to be
+/// replaced has two names: whoever finds it aside then must not erase its bytes.
 fn replace(fresh: &Path, path: &Path) -> io::Result<()> {
     let aside = beside(fresh, ASIDE);
     let is_linked = std::fs::hard_link(path, &aside).is_ok();

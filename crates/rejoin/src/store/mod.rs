@@ -1,7 +1,7 @@
 //! The store contract: the traits of a store, and the rules that every store follows.
 //!
-//! Every sentence of a method's documentation is a rule, and every rule is a test in [`crate::testing`] that runs
-//! against every store. There are no default bodies: a wrapper that forgets a method must not compile.
+//! Every sentence of a method's documentation is a rule, and every rule is a test in [`crate::testing`] that
+//! runs against every store. There are no default bodies: a wrapper that forgets a method must not compile.
 //!
 //! Policy lives above: titles, previews, retention, ids and digests come in as arguments.
 //!
@@ -119,18 +119,19 @@ pub trait Read: Send + Sync {
 
     /// Finds conversations and messages by what a person may type.
     ///
-    /// A conversation is found by the beginning of its id, in either case, with or without hyphens. It is found by
-    /// the beginning of its short id. It is found by its whole slug. A message is found by the beginning of its id. At
-    /// most `limit` are found. Conversations are found before messages.
+    /// A conversation is found by the beginning of its id, in either case, with or without hyphens. It is
+    /// found by the beginning of its short id. It is found by its whole slug. A message is found by the
+    /// beginning of its id. At most `limit` are found. Conversations are found before messages.
     fn find(&self, text: &str, limit: usize) -> Result<Vec<Found>>;
 
     /// Searches the words of messages.
     ///
-    /// Every word must be in the message. The last may be the beginning of one. Case and accents do not matter. The
-    /// newest message comes first. Of one time, the greater conversation comes first, then the greater sequence.
-    /// Everything that was appended before the call is found. Removed messages are not found. A search cursor
-    /// continues where a page ended. A search can be limited to a conversation. It can be limited to a project. It can
-    /// be limited to a role. It can be limited to a time and later. Another order finds the same messages.
+    /// Every word must be in the message. The last may be the beginning of one. Case and accents do not
+    /// matter. The newest message comes first. Of one time, the greater conversation comes first, then the
+    /// greater sequence. Everything that was appended before the call is found. Removed messages are not
+    /// found. A search cursor continues where a page ended. A search can be limited to a conversation. It
+    /// can be limited to a project. It can be limited to a role. It can be limited to a time and later.
+    /// Another order finds the same messages.
     fn search(&self, query: &SearchQuery<'_>) -> Result<Page<Hit>>;
 
     /// Returns what changed after a stamp, waiting up to `wait` for a first change.
@@ -143,8 +144,9 @@ pub trait Read: Send + Sync {
 
     /// Visits blobs of a space and owner.
     ///
-    /// Blobs come in order of name. Only names that begin with the prefix are visited. One that is asked for by its name
-    /// comes alone. Blobs of another space are not visited. Blobs of another owner are not visited.
+    /// Blobs come in order of name. Only names that begin with the prefix are visited. One
+    /// that is asked for by its name comes alone. Blobs of another space are not visited.
+    /// Blobs of another owner are not visited.
     fn get(
         &self,
         space: Space,
@@ -208,26 +210,27 @@ pub trait Store: Read {
 
     /// Removes conversations or messages.
     ///
-    /// There is one outcome per target, in the order given. A removed conversation takes its messages, branches and
-    /// blobs along. A missing conversation is an outcome, not an error. Messages of one target go together or not at
-    /// all. A missing message is a success. A message with children that stay is refused. It goes when its children
-    /// are also named. It goes with its whole subtree when that is asked for. A head that goes falls back to its
-    /// nearest remaining ancestor. So does the head of a branch. A branch without one goes too. Sequences of removed
-    /// messages are not used again. Removing messages raises the version by one more than went. Counts and bytes are
-    /// of what is left. What is removed is gone from lists and previews at once. It is gone from lookups at once.
+    /// There is one outcome per target, in the order given. A removed conversation takes its messages,
+    /// branches and blobs along. A missing conversation is an outcome, not an error. Messages of one target
+    /// go together or not at all. A missing message is a success. A message with children that stay is
+    /// refused. It goes when its children are also named. It goes with its whole subtree when that is asked
+    /// for. A head that goes falls back to its nearest remaining ancestor. So does the head of a branch. A
+    /// branch without one goes too. Sequences of removed messages are not used again. Removing messages
+    /// raises the version by one more than went. Counts and bytes are of what is left. What is removed is
+    /// gone from lists and previews at once. It is gone from lookups at once.
     fn remove(&self, targets: &[Target<'_>], reason: &str, at: Time) -> Result<Vec<Outcome>>;
 
     /// Stores, replaces or erases named blobs.
     ///
-    /// Blobs are stored all or none. A blob of the same name is replaced. A blob without bytes is erased. What a turn
-    /// stored and was erased stays erased when a later turn erases another. Erasing what is not there succeeds. A blob
-    /// owned by an unknown conversation is not found. With [`Safety::Synced`] a blob survives a crash, with
-    /// [`Safety::Unsynced`] the end of the process.
+    /// Blobs are stored all or none. A blob of the same name is replaced. A blob without bytes is erased.
+    /// What a turn stored and was erased stays erased when a later turn erases another. Erasing what is not
+    /// there succeeds. A blob owned by an unknown conversation is not found. With [`Safety::Synced`] a blob
+    /// survives a crash, with [`Safety::Unsynced`] the end of the process.
     fn put(&self, blobs: &[Put<'_>], safety: Safety) -> Result<()>;
 
     /// Does background work for about `budget` and returns whether any is left.
     ///
-    /// Nothing a reader can see changes. Repeating it until nothing is left ends, whatever the budget. A sound store
-    /// has no faults.
+    /// Nothing a reader can see changes. Repeating it until nothing is left ends, whatever the
+    /// budget. A sound store has no faults.
     fn maintain(&self, task: Task, budget: Duration) -> Result<Progress>;
 }

@@ -1,7 +1,7 @@
 //! Notices: what those who follow the events are told besides the changes of conversations.
 //!
-//! A notice names the newest change that was made before it, so it has a place in the order of events. Only the newest are
-//! kept. They hold ids, counts and reasons, and never what was said.
+//! A notice names the newest change that was made before it, so it has a place in the order of events. Only
+//! the newest are kept. They hold ids, counts and reasons, and never what was said.
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};

@@ -10,7 +10,8 @@ use std::path::{Component, Path, PathBuf};
 /// Everybody may write here, and remove only what is theirs, as in /tmp.
 const STICKY: u32 = 0o1000;
 
-/// Below this number are the groups of the system, which have many members. Private groups of users are above.
+/// Below this number are the groups of the system, which have many members.
+/// Private groups of users are above.
 const FIRST_USER: u32 = 1000;
 
 /// The number of `nobody`, whose group is shared by many programs.
@@ -18,8 +19,8 @@ const NOBODY: u32 = 65_534;
 
 /// A file or a directory that another user owns or can write, so that another user decides what it holds.
 ///
-/// What belongs to root is not foreign: root decides everything on a machine. A group that has the number of the owner is
-/// the owner's private group, and may write.
+/// What belongs to root is not foreign: root decides everything on a machine. A group that has the number of
+/// the owner is the owner's private group, and may write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Foreign {
@@ -33,7 +34,8 @@ pub struct Foreign {
     pub user: u32,
 }
 
-/// The user on whose behalf files are judged. To know it takes a call of the system, so whoever judges many asks once.
+/// The user on whose behalf files are judged. To know it takes a call of the
+/// system, so whoever judges many asks once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct User(u32);
 
@@ -61,13 +63,15 @@ impl User {
         is_foreign.then(|| Foreign { path: path.to_owned(), owner, mode, user: self.0 })
     }
 
-    /// Judges what is at `path`, through links. Nothing that is not there, or cannot be looked at, is foreign.
+    /// Judges what is at `path`, through links. Nothing that is not there, or
+    /// cannot be looked at, is foreign.
     pub fn look(self, path: &Path) -> Option<Foreign> {
         self.check(path, &path.metadata().ok()?)
     }
 
-    /// Judges a directory in which something lies: whether another user could put something else in its place. Only in one
-    /// like /tmp, where everybody may write and remove what is theirs, can they not. A link is judged with all it leads through.
+    /// Judges a directory in which something lies: whether another user could put something else in its
+    /// place. Only in one like /tmp, where everybody may write and remove what is theirs, can they not. A
+    /// link is judged with all it leads through.
     pub fn look_around(self, directory: &Path) -> Option<Foreign> {
         self.step(directory).err()
     }
@@ -102,7 +106,8 @@ impl Foreign {
         User::current().check(path, metadata)
     }
 
-    /// Judges what is at `path`, through links. Nothing that is not there, or cannot be looked at, is foreign.
+    /// Judges what is at `path`, through links. Nothing that is not there, or
+    /// cannot be looked at, is foreign.
     pub fn look(path: &Path) -> Option<Self> {
         User::current().look(path)
     }
@@ -136,14 +141,15 @@ const fn can_others_write(mode: u32, owner: u32, group: u32) -> bool {
     mode & 0o002 != 0 || (mode & 0o020 != 0 && !is_private_group)
 }
 
-/// True when an access control list says who may write: what it allows shows as the permission of the group, whoever it
-/// is for.
+/// True when an access control list says who may write: what it allows shows as the
+/// permission of the group, whoever it is for.
 fn has_access_list(path: &Path) -> bool {
     let found = rustix::fs::getxattr(path, "system.posix_acl_access", &mut [0_u8; 1024][..]);
     matches!(found, Ok(_) | Err(rustix::io::Errno::RANGE))
 }
 
-/// Refuses a file that another user owns or can write, and tells what was found. One that is missing is not refused.
+/// Refuses a file that another user owns or can write, and tells what was
+/// found. One that is missing is not refused.
 pub(super) fn refuse_file(user: User, path: &Path) -> io::Result<Option<Metadata>> {
     let found = path.symlink_metadata().ok();
     match found.as_ref().and_then(|metadata| user.check(path, metadata)) {
@@ -152,7 +158,8 @@ pub(super) fn refuse_file(user: User, path: &Path) -> io::Result<Option<Metadata
     }
 }
 
-/// Refuses a directory in which another user can replace files: one that they own, or can write and remove from.
+/// Refuses a directory in which another user can replace files: one that they
+/// own, or can write and remove from.
 pub(super) fn refuse_directory(user: User, path: &Path) -> io::Result<()> {
     match user.look(path).filter(|foreign| !foreign.is_sticky()) {
         Some(foreign) => Err(foreign.into()),
@@ -160,8 +167,8 @@ pub(super) fn refuse_directory(user: User, path: &Path) -> io::Result<()> {
     }
 }
 
-/// Refuses a directory that another user could replace, with all that is in it: where they can rename any of the directories
-/// above. Once it was not refused, only the user and root can change the way there.
+/// Refuses a directory that another user could replace, with all that is in it: where they can rename any of
+/// the directories above. Once it was not refused, only the user and root can change the way there.
 pub(super) fn refuse_place(user: User, path: &Path) -> io::Result<Way> {
     let path = std::path::absolute(path)?;
     let is_simple = path.components().all(|step| matches!(step, Component::RootDir | Component::Normal(_)));

@@ -33,8 +33,8 @@ impl Belonging {
 
     /// The permissions it should have, if others may do more with it than they should.
     ///
-    /// Nobody else may read a store, nor change the directory it lies in: they could put another file in its place.
-    /// Whether others may look into a directory matters only in the program's own.
+    /// Nobody else may read a store, nor change the directory it lies in: they could put another file in its
+    /// place. Whether others may look into a directory matters only in the program's own.
     pub(crate) fn tighter(&self, own_directory: Option<&Path>) -> Option<u32> {
         const STICKY: u32 = 0o1000;
         let wanted = match (self.is_directory, own_directory == Some(&self.path)) {
@@ -69,8 +69,8 @@ pub(crate) fn block_bytes(path: &Path) -> io::Result<u64> {
 
 /// Refuses a place on a network file system.
 ///
-/// The write-ahead log needs memory that all processes share and locks that all machines keep. Neither is promised
-/// there, and the file would be corrupted without a word (<https://sqlite.org/wal.html>).
+/// The write-ahead log needs memory that all processes share and locks that all machines keep. Neither is
+/// promised there, and the file would be corrupted without a word (<https://sqlite.org/wal.html>).
 pub(crate) fn refuse_network(path: &Path) -> Result<()> {
     match magic(path).and_then(network) {
         None => Ok(()),

@@ -1,7 +1,7 @@
 //! Room that is kept for a full disk: a file that is given up so that conversations can still be removed.
 //!
-//! Removing takes room before it gives any back: the log grows, names are moved. On a disk that the store itself filled
-//! there is none, unless some was put aside while there was.
+//! Removing takes room before it gives any back: the log grows, names are moved. On a disk that the store
+//! itself filled there is none, unless some was put aside while there was.
 
 use std::path::PathBuf;
 
@@ -23,7 +23,8 @@ impl Reserve {
         Self(path)
     }
 
-    /// Puts the room aside unless that is done already. A store works as well without it, so a failure is none.
+    /// Puts the room aside unless that is done already. A store works as well
+    /// without it, so a failure is none.
     pub(super) fn keep(&self) {
         if self.0.symlink_metadata().is_ok_and(|there| there.len() >= BYTES) {
             return;

@@ -1,7 +1,7 @@
 //! One conversation in memory: what is known of it, and its messages in order of sequence.
 //!
-//! Backends that hold conversations apply decided edits to it, and answer decisions from it. Where a message's body is,
-//! they say themselves.
+//! Backends that hold conversations apply decided edits to it, and answer decisions from it. Where a
+//! message's body is, they say themselves.
 
 use std::collections::HashMap;
 
@@ -17,8 +17,8 @@ use crate::store::{Facets, Order, Version};
 
 /// A conversation in memory, for backends that hold theirs.
 ///
-/// Each message has a `T`, which is its body where [`Self::apply`] and [`Self::visit`] are used. It is serialized as it is,
-/// so a backend that rewrites whole conversations can store it.
+/// Each message has a `T`, which is its body where [`Self::apply`] and [`Self::visit`] are used. It is
+/// serialized as it is, so a backend that rewrites whole conversations can store it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ConversationTree<T> {
     pub(crate) version: Version,
@@ -136,7 +136,8 @@ impl<T> ConversationTree<T> {
         self.place_of(seq).map(|place| &mut self.messages[place])
     }
 
-    /// Sequences have gaps only where messages were removed, so the place is found at once in most conversations.
+    /// Sequences have gaps only where messages were removed, so the place is
+    /// found at once in most conversations.
     fn place_of(&self, seq: u32) -> Option<usize> {
         let guess = (seq as usize).checked_sub(1)?;
         match self.messages.get(guess) {
@@ -260,7 +261,8 @@ impl<T> ConversationTree<T> {
 }
 
 impl<T: AsRef<[u8]> + for<'b> From<&'b [u8]>> ConversationTree<T> {
-    /// Returns what an edit makes of a conversation; none when it is deleted. A message id that is taken is a conflict.
+    /// Returns what an edit makes of a conversation; none when it is deleted. A
+    /// message id that is taken is a conflict.
     pub fn edited(before: Option<&Self>, edit: &Edit<'_>) -> Result<Option<Self>>
     where
         T: Clone,

@@ -19,11 +19,14 @@ pub struct Capabilities {
     pub is_shared: bool,
     /// True when `SearchOrder::Best` ranks; otherwise it is newest first.
     pub ranks: bool,
-    /// True when everything is sealed before it is stored, so that what leaves the store leaves its protection.
+    /// True when everything is sealed before it is stored, so that what leaves
+    /// the store leaves its protection.
     pub is_sealed: bool,
-    /// True when a read visits all that can be read before it answers that something cannot. Otherwise a read ends there.
+    /// True when a read visits all that can be read before it answers that something
+    /// cannot. Otherwise a read ends there.
     pub reads_past_damage: bool,
-    /// True when its backend stores any bytes as bodies, headers, previews and labels. Otherwise they have to be text.
+    /// True when its backend stores any bytes as bodies, headers, previews and
+    /// labels. Otherwise they have to be text.
     pub stores_bytes: bool,
 }
 
@@ -47,8 +50,8 @@ impl Capabilities {
     }
 }
 
-/// Counts the changes of a conversation's header, and what was removed of it. It never falls, nor does its sum with the
-/// number of messages.
+/// Counts the changes of a conversation's header, and what was removed of it. It never falls, nor does
+/// its sum with the number of messages.
 pub type Version = u64;
 
 /// A message as it is read.
@@ -300,7 +303,8 @@ pub enum Space {
     Attachment,
     /// What those who follow the events are told besides changes.
     Notice,
-    /// What a backend that wraps another stores for itself, under a number of its own. Nobody above the wrapper uses it.
+    /// What a backend that wraps another stores for itself, under a number of its
+    /// own. Nobody above the wrapper uses it.
     Wrapper(u8),
 }
 
@@ -335,8 +339,9 @@ impl Space {
         }
     }
 
-    /// True when blobs of many conversations are replaced in one commit. A backend that has a file for each conversation stores them
-    /// in one file, so that such a commit does not take as long as there are conversations.
+    /// True when blobs of many conversations are replaced in one commit. A backend that has a
+    /// file for each conversation stores them in one file, so that such a commit does not
+    /// take as long as there are conversations.
     pub const fn is_replaced_together(self) -> bool {
         matches!(self, Self::Wrapper(6))
     }
@@ -403,7 +408,8 @@ pub enum Task {
     Checkpoint,
     /// Give freed space back and erase what deletion left behind.
     Repack,
-    /// Discard what later changes of one conversation made void, unless it is little beside the rest; then that is left.
+    /// Discard what later changes of one conversation made void, unless it is
+    /// little beside the rest; then that is left.
     RepackOne(ConversationId),
     /// Look for damage.
     Check,

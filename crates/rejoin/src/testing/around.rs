@@ -27,8 +27,8 @@ pub enum Write {
 
 /// A store that leaves the work to another one, for tests of what happens when that is slow, fails or dies.
 ///
-/// What is not said here passes through. A wrapper that people use implements [`Store`] itself, so that it forgets
-/// no method.
+/// What is not said here passes through. A wrapper that people use implements [`Store`]
+/// itself, so that it forgets no method.
 ///
 /// ```
 /// use std::sync::Arc;

@@ -18,8 +18,9 @@
 //! rejoin::conformance!(memory, Memory(MemoryStore::new()));
 //! ```
 //!
-//! A rule's documentation is the sentence of the contract that it checks. What a rule looks at in the end it looks at
-//! three times: through the store that wrote it, through a second one beside it, and after both were closed.
+//! A rule's documentation is the sentence of the contract that it checks. What a rule looks at
+//! in the end it looks at three times: through the store that wrote it, through a second one
+//! beside it, and after both were closed.
 
 mod amend;
 mod append;

@@ -27,7 +27,8 @@ fn gone(sizes: &[(MessageId, u64)], names: &[&str]) -> Outcome {
     Outcome::Removed { messages: names.len() as u64, bytes: bytes.sum() }
 }
 
-/// Asserts which messages of [`tree`] are left when these are removed, and what is answered: the other messages are gone.
+/// Asserts which messages of [`tree`] are left when these are removed, and what is
+/// answered: the other messages are gone.
 #[track_caller]
 fn leaves(trial: &mut Trial<'_>, names: &[&str], children: Children, left: &str) -> Result<()> {
     let id = tree(trial.store())?;

@@ -8,20 +8,23 @@ use crate::store::Quarantined;
 
 /// The administrative operations of a vault.
 pub trait VaultAdmin: Send + Sync {
-    /// The key of the hashes that redaction leaves in place of secrets. It never changes, and the hashes mean nothing outside.
+    /// The key of the hashes that redaction leaves in place of secrets. It never changes,
+    /// and the hashes mean nothing outside.
     fn token_key(&self) -> [u8; 32];
 
     /// True when it can replace its keys.
     fn replaces_keys(&self) -> bool;
 
-    /// Replaces the keys, so that keys of today do not decrypt what was removed before. Returns what kept its key or secret.
+    /// Replaces the keys, so that keys of today do not decrypt what was removed before.
+    /// Returns what kept its key or secret.
     ///
-    /// Another process that changes keys is waited for as long as `patience`. A place of secrets that does not answer is an
-    /// error, though the keys were replaced: trying again may help.
+    /// Another process that changes keys is waited for as long as `patience`. A place of secrets that does
+    /// not answer is an error, though the keys were replaced: trying again may help.
     fn replace_keys(&self, patience: Duration) -> Result<Vec<String>>;
 
-    /// Encrypts one conversation with a new key, because something was taken out of it: what a disk keeps of it is encrypted
-    /// with the one before. [`VaultAdmin::replace_keys`] makes sure that keys of today do not decrypt that one either.
+    /// Encrypts one conversation with a new key, because something was taken out of it: what a disk
+    /// keeps of it is encrypted with the one before. [`VaultAdmin::replace_keys`] makes sure that keys
+    /// of today do not decrypt that one either.
     fn replace_key_of(&self, id: ConversationId, patience: Duration) -> Result<()>;
 
     /// The records that do not decrypt, the oldest first. A copy that does not decrypt itself is passed over.

@@ -1,4 +1,5 @@
-//! The beginnings of words in a store with an index: whichever way they are looked for, the answer is that of a store without one.
+//! The beginnings of words in a store with an index: whichever way they are looked for, the
+//! answer is that of a store without one.
 
 use std::time::Duration;
 

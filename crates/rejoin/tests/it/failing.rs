@@ -1,4 +1,5 @@
-//! A store one of whose calls fails: whichever, one after the other, so that every way out of a task is taken.
+//! A store one of whose calls fails: whichever, one after the other, so that
+//! every way out of a task is taken.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -53,7 +54,8 @@ impl Failing {
     }
 }
 
-/// Does something to a new world for each of its calls, which fails, until none does. Then what must hold is looked at.
+/// Does something to a new world for each of its calls, which fails, until none
+/// does. Then what must hold is looked at.
 pub(crate) fn at_every_call<W>(
     make: impl Fn() -> (Arc<Failing>, W),
     work: impl Fn(&W),

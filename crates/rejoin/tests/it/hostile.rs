@@ -1,4 +1,5 @@
-//! Damaged, foreign and malicious files: refused or read rightly, never a panic, never changed before they are known.
+//! Damaged, foreign and malicious files: refused or read rightly, never a panic,
+//! never changed before they are known.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};

@@ -106,7 +106,8 @@ fn a_store_of_the_second_schema_is_searched_as_before() {
     ];
 
     let before = searches.map(|(text, role)| found(&open(&path), text, role));
-    // Messages that are indexed from now on have their role in the index, and stand beside those that have not.
+    // Messages that are indexed from now on have their role in the index, and
+    // stand beside those that have not.
     let archive = open(&path);
     let newest = archive.list(&List { limit: 1, ..List::default() }).unwrap().items.remove(0);
     archive.resume(newest.id).unwrap().append(Message::user("Nothing else")).unwrap();
@@ -156,7 +157,8 @@ fn copy_private(from: &Path, to: &Path) {
     }
 }
 
-/// What is known of a conversation: its title, its status, its branches, and the texts, labels and pins of its path.
+/// What is known of a conversation: its title, its status, its branches, and
+/// the texts, labels and pins of its path.
 fn told(archive: &Archive, stored: &StoredConversation) -> String {
     let branches: Vec<&str> = stored.branches.iter().map(|branch| branch.title.as_str()).collect();
     let path: Vec<String> = archive
@@ -215,7 +217,8 @@ fn contents(directory: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     found
 }
 
-/// Opens a vault of the first version of the format, and says how it is refused and what of its files has changed.
+/// Opens a vault of the first version of the format, and says how it is refused
+/// and what of its files has changed.
 fn refused(url: &str, directory: &Path) -> (String, Vec<PathBuf>) {
     let passphrase = Secret::from("correct horse".to_owned());
     let keys = Keyholder::new(SecretStores::default())

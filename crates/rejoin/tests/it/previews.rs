@@ -1,4 +1,5 @@
-//! The first preview of a conversation is the first thing the user said: on every way in, and in every kind of store.
+//! The first preview of a conversation is the first thing the user said: on
+//! every way in, and in every kind of store.
 
 use std::fs;
 use std::sync::Arc;
@@ -18,7 +19,8 @@ use crate::vault::Vault;
 const SYSTEM: &str = "You are a careful assistant.";
 const TOKEN: &str = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
 
-/// The first preview that each kind of store shows, as the conversation is made and as it is read by another handle.
+/// The first preview that each kind of store shows, as the conversation is made
+/// and as it is read by another handle.
 fn everywhere(make: impl Fn(Arc<dyn Store>) -> ConversationId) -> Vec<[String; 2]> {
     let places: [Box<dyn Place>; 5] = [
         Box::new(Memory(MemoryStore::new())),

@@ -1,4 +1,5 @@
-//! What was replaced is in no file of a store any more: not in the database, its log, its index or a leftover.
+//! What was replaced is in no file of a store any more: not in the database,
+//! its log, its index or a leftover.
 
 use std::fs;
 use std::path::{Path, PathBuf};

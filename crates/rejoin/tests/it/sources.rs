@@ -1,5 +1,5 @@
-//! The lines that an import keeps are compressed, so no search for a word finds them: they are opened here, and their
-//! bytes are looked for as they are stored.
+//! The lines that an import keeps are compressed, so no search for a word finds them: they are opened here,
+//! and their bytes are looked for as they are stored.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,8 @@ const TOKEN: &str = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
 
 const SESSION: &str = "c833a56b-45d4-4ced-8b45-47d6a5359b48";
 
-/// A store of some kind, into which a session was imported as it was: two messages, and a line that is no message.
+/// A store of some kind, into which a session was imported as it was: two
+/// messages, and a line that is no message.
 struct Desk {
     directory: tempfile::TempDir,
     archive: Held,

@@ -174,7 +174,8 @@ impl Interpose for Mortal {
     }
 }
 
-/// Lets processes die at every write in turn, each where the one before has ended, and counts how many it took.
+/// Lets processes die at every write in turn, each where the one before has
+/// ended, and counts how many it took.
 fn die_again_and_again(is_last_done: bool) -> u64 {
     let machine = Machine::new();
     let url = machine.vault("vault+sqlite");

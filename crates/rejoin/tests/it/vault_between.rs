@@ -164,8 +164,8 @@ struct Observed {
     seen: Arc<Mutex<Vec<[Vec<u8>; 3]>>>,
 }
 
-/// The record of who can open a vault, and the keys of what belongs to no conversation: those that seal, and those that do
-/// not any more.
+/// The record of who can open a vault, and the keys of what belongs to no conversation: those that
+/// seal, and those that do not any more.
 fn stand(store: &dyn Read) -> [Vec<u8>; 3] {
     [&b"vault"[..], b"data", b"anew"].map(|name| {
         let mut found = Vec::new();

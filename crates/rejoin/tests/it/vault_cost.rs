@@ -1,4 +1,5 @@
-//! What a vault asks of the store inside: counted, so that no other program on the machine changes the answer.
+//! What a vault asks of the store inside: counted, so that no other program on
+//! the machine changes the answer.
 //!
 //! How long it takes is measured by `sealing`, `rotating` and `vault` of the benchmark, which have the bars.
 
@@ -14,8 +15,8 @@ use rejoin::{Archive, Conversation, ConversationId, Message, Result, Time};
 /// How many conversations are rotated.
 const CONVERSATIONS: usize = 25;
 
-/// How many bytes a rotation may move for each further message, of which a file has 1,300: an index of plain files has its id,
-/// and a list reads the page of each head, which short conversations share.
+/// How many bytes a rotation may move for each further message, of which a file has 1,300: an index of plain
+/// files has its id, and a list reads the page of each head, which short conversations share.
 const FURTHER: u64 = 100;
 
 /// What was asked of a store.

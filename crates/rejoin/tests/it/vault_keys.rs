@@ -1,4 +1,5 @@
-//! Vaults opened by their URL: keys replaced while others write, older copies noticed, stores sealed and unsealed.
+//! Vaults opened by their URL: keys replaced while others write, older copies
+//! noticed, stores sealed and unsealed.
 
 use std::path::PathBuf;
 use std::sync::Arc;

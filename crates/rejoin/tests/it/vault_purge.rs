@@ -1,4 +1,5 @@
-//! What is purged in a vault stays gone: a copy of the store from before does not open with the keys of after.
+//! What is purged in a vault stays gone: a copy of the store from before does
+//! not open with the keys of after.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -99,7 +100,8 @@ fn data_keys(machine: &Machine) -> BTreeMap<ConversationId, Vec<u8>> {
     rows.into_iter().map(|row| key(row.id)).collect()
 }
 
-/// A copy of the store is put beside the slots and keys of after the scrub: what a disk keeps, with the secrets of today.
+/// A copy of the store is put beside the slots and keys of after the scrub: what a
+/// disk keeps, with the secrets of today.
 fn a_scrub_closes_older_copies(scheme: &str) {
     let machine = Machine::new();
     let url = machine.vault(scheme);

@@ -1,4 +1,5 @@
-//! Rotation in a vault of files: how many syncs it takes, and what is left when its process is killed at any of them.
+//! Rotation in a vault of files: how many syncs it takes, and what is left when
+//! its process is killed at any of them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -51,8 +52,8 @@ impl Place {
         keys.rotate(Time::now()).unwrap();
     }
 
-    /// Rotates in another process, whose syncs are written down; one of them may kill it. Answers the trace, and whether
-    /// it ended well.
+    /// Rotates in another process, whose syncs are written down; one of them may kill it. Answers
+    /// the trace, and whether it ended well.
     fn rotate_traced(&self, killed_at: Option<(&str, usize)>) -> (String, bool) {
         let trace = self.0.join("trace");
         let mut strace = Command::new("strace");

@@ -1,6 +1,7 @@
 //! A view in the language of Anthropic Messages: turns that alternate, made of content items.
 //!
-//! What this provider sent goes back as it came. Of another provider's replies the text and the calls are sent.
+//! What this provider sent goes back as it came. Of another provider's replies
+//! the text and the calls are sent.
 
 use std::collections::HashMap;
 

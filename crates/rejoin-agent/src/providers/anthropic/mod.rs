@@ -1,7 +1,8 @@
 //! Anthropic Messages: the language of `/v1/messages`, streamed.
 //!
-//! Everything the model sends is kept in order: thinking with its signature, redacted thinking, tools that run on the
-//! server with their results, citations. The next request to the same provider sends it back as it came.
+//! Everything the model sends is kept in order: thinking with its signature, redacted
+//! thinking, tools that run on the server with their results, citations. The next request to
+//! the same provider sends it back as it came.
 
 mod history;
 mod opened;

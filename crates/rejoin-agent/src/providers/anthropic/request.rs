@@ -1,7 +1,7 @@
 //! The body of a request.
 //!
-//! Two places are marked for the provider's cache: the end of the initial context, and the end of the last message of
-//! the user. What stands before a mark and has not changed since the last request costs a tenth.
+//! Two places are marked for the provider's cache: the end of the initial context, and the end of the last
+//! message of the user. What stands before a mark and has not changed since the last request costs a tenth.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -15,7 +15,8 @@ use crate::providers::anthropic::history::{self, Turn, is_thinking, item, string
 use crate::providers::wire::Wire;
 use crate::providers::{Request, ThinkingBudget, ToolSpec};
 
-/// Every model of the last years can write this much; the API wants a number, and refuses one beyond the model's own.
+/// Every model of the last years can write this much; the API wants a number,
+/// and refuses one beyond the model's own.
 const MAX_TOKENS: u64 = 32_000;
 
 /// The smallest budget the API accepts.
@@ -66,8 +67,8 @@ pub(super) fn body(wire: &Anthropic, request: &Request<'_>) -> String {
     serde_json::to_string(&body).expect("a request is plain data")
 }
 
-/// True when results go back to a reply that did not think, such as one of another provider. With a budget, the API
-/// wants the thinking that led to the calls.
+/// True when results go back to a reply that did not think, such as one of another provider. With a budget,
+/// the API wants the thinking that led to the calls.
 fn is_thought_missing(turns: &[Turn]) -> bool {
     let is_result = |item: &Fields| word(item, "type").is_some_and(|kind| kind == "tool_result");
     let [.., reply, heard] = turns else { return false };
@@ -76,8 +77,8 @@ fn is_thought_missing(turns: &[Turn]) -> bool {
         && !reply.content.first().is_some_and(is_thinking)
 }
 
-/// The tools that are offered. When there are none, those that were called before are named, because the API refuses a
-/// history with calls otherwise, and it is said that none may be called.
+/// The tools that are offered. When there are none, those that were called before are named, because the API
+/// refuses a history with calls otherwise, and it is said that none may be called.
 fn tools<'a>(specs: &'a [ToolSpec], turns: &[Turn]) -> (Vec<Offered<'a>>, Option<Json>) {
     if !specs.is_empty() {
         return (specs.iter().map(offered).collect(), None);

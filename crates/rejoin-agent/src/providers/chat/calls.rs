@@ -53,9 +53,9 @@ impl Calls {
         (is_first && !name.is_empty()).then_some(name)
     }
 
-    /// The finished calls. One without an id of its own gets one that no other call has since the last compaction:
-    /// `turn` is how many messages were sent. A call before that may have the same, as with servers that repeat
-    /// theirs; a view sends each under an id of its own.
+    /// The finished calls. One without an id of its own gets one that no other call has since the last
+    /// compaction: `turn` is how many messages were sent. A call before that may have the same, as with
+    /// servers that repeat theirs; a view sends each under an id of its own.
     pub(super) fn into_blocks(self, turn: usize) -> Vec<Block> {
         let mut taken = HashSet::new();
         let blocks = self.0.into_iter().enumerate().map(|(place, draft)| {
@@ -85,7 +85,8 @@ impl Calls {
             None if name.is_empty() => self.0.len().checked_sub(1),
             None => None,
         };
-        // Some servers give every call of a reply the same place; another id with another name is another call.
+        // Some servers give every call of a reply the same place; another id
+        // with another name is another call.
         let known = known.filter(|place| {
             let draft = &self.0[*place];
             name.is_empty() || id.is_empty() || draft.id.is_empty() || draft.id == id

@@ -1,7 +1,7 @@
 //! Writes a request of the Chat Completions language.
 //!
-//! Templates of open models want user and assistant in turn and the system first, so messages of one role that follow
-//! each other are sent as one.
+//! Templates of open models want user and assistant in turn and the system first, so messages of one role
+//! that follow each other are sent as one.
 
 use rejoin::{Block, Fields, Json, Message, Role, ToolCall};
 use serde::Serialize;

@@ -1,7 +1,7 @@
 //! Reads a streamed reply of the Chat Completions language.
 //!
-//! A reply is complete when it has a finish reason or the stream says `[DONE]`. Servers send usage after the one and
-//! before the other, or leave the other out.
+//! A reply is complete when it has a finish reason or the stream says `[DONE]`. Servers send usage after the
+//! one and before the other, or leave the other out.
 
 use rejoin::{Block, Fields, Json, Message, Role, Text, Usage};
 use serde::Deserialize;

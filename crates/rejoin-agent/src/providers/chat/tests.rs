@@ -1,5 +1,5 @@
-//! Recorded streams of the Chat Completions language, as several servers send it: whole, cut, broken off, with strange
-//! events, and sent back.
+//! Recorded streams of the Chat Completions language, as several servers send it: whole, cut, broken
+//! off, with strange events, and sent back.
 
 use std::fs;
 use std::path::PathBuf;

@@ -18,8 +18,8 @@ pub(crate) struct Complaint {
 }
 
 impl Complaint {
-    /// Reads the forms that providers use: `{"error":{"type","code","message"}}`, `{"error":"…"}`, `{"message":"…"}`,
-    /// or any text.
+    /// Reads the forms that providers use: `{"error":{"type","code","message"}}`,
+    /// `{"error":"…"}`, `{"message":"…"}`, or any text.
     pub(crate) fn read(text: &str) -> Self {
         let Ok(value) = serde_json::from_str::<Value>(text) else {
             return Self { word: String::new(), message: cut(text) };

@@ -1,7 +1,8 @@
-//! Providers that are asked over HTTP: one request, one stream of events, tried again when a failure may pass.
+//! Providers that are asked over HTTP: one request, one stream of events, tried
+//! again when a failure may pass.
 //!
-//! What is said, and how it is read, is the business of a [`Wire`]. A key goes only to the host that was configured:
-//! redirects are not followed, and plain HTTP carries no key to another machine.
+//! What is said, and how it is read, is the business of a [`Wire`]. A key goes only to the host that was
+//! configured: redirects are not followed, and plain HTTP carries no key to another machine.
 
 mod address;
 mod answer;
@@ -30,7 +31,8 @@ use crate::providers::sse::Sse;
 use crate::providers::wire::{Post, Wire};
 use crate::providers::{Api, Future, Listener, Piece, Provider, Reply, Request};
 
-/// The longest reply, as it travels. No model writes a hundredth of it; a server gone wrong could fill the memory.
+/// The longest reply, as it travels. No model writes a hundredth of it; a
+/// server gone wrong could fill the memory.
 const MAX_REPLY: usize = 1024 * 1024 * 1024;
 
 /// How much of an answer that is not a stream is read: an error, or a page that explains one.

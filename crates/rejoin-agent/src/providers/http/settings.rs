@@ -24,10 +24,11 @@ pub struct HttpSettings {
     pub idle_timeout: Duration,
     /// How much the model thinks before it speaks, for an API that has such a setting.
     pub thinking: ThinkingBudget,
-    /// How hard the model should think, in the provider's words such as `high`, for an API that has such a setting.
+    /// How hard the model should think, in the provider's words such as `high`,
+    /// for an API that has such a setting.
     pub reasoning_effort: Option<String>,
-    /// How its thinking should be summarised, in the provider's words such as `auto`, for an API that has such a
-    /// setting.
+    /// How its thinking should be summarised, in the provider's words such as
+    /// `auto`, for an API that has such a setting.
     pub reasoning_summary: Option<String>,
 }
 

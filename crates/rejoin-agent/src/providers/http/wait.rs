@@ -12,8 +12,8 @@ const LONGEST_BACKOFF: Duration = Duration::from_secs(30);
 /// A provider that asks for more is not waited for: a person should decide.
 pub(super) const LONGEST_WAIT: Duration = Duration::from_secs(300);
 
-/// The wait after so many failures when the provider names none: doubled each time, less up to a quarter by chance, so
-/// that clients that failed together do not come back together. `chance` is any number.
+/// The wait after so many failures when the provider names none: doubled each time, less up to a quarter by
+/// chance, so that clients that failed together do not come back together. `chance` is any number.
 pub(super) fn backoff(first: Duration, failed: u32, chance: u8) -> Duration {
     let doubled = first.saturating_mul(2_u32.saturating_pow(failed.saturating_sub(1))).min(LONGEST_BACKOFF);
     doubled - doubled.mul_f64(f64::from(chance) / f64::from(u8::MAX) / 4.0)

@@ -1,7 +1,7 @@
 //! The provider without a model: answers from the conversation itself.
 //!
-//! It quotes what was said before, with the id of the message, and says so when there is nothing. It never quotes
-//! itself.
+//! It quotes what was said before, with the id of the message, and says so when
+//! there is nothing. It never quotes itself.
 
 mod question;
 mod recall;

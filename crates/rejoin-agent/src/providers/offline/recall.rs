@@ -1,7 +1,8 @@
 //! Finds the earlier statements that answer a question.
 //!
-//! Words count by how rare they are in the conversation. More than half of that weight must be in a statement; one
-//! shared word is not an answer. Among equals the newest comes first, because people change their minds.
+//! Words count by how rare they are in the conversation. More than half of that weight must
+//! be in a statement; one shared word is not an answer. Among equals the newest comes
+//! first, because people change their minds.
 
 use rejoin::text::{each_sentence, each_word, word_root};
 use rejoin::view::Viewed;
@@ -19,7 +20,8 @@ const MOST_BYTES: usize = 32 << 20;
 /// Longer runs without an end are data, not sentences.
 const LONGEST_STATEMENT: usize = 2_000;
 
-/// A conversation of a few sentences cannot tell rare words from common ones, so it counts as one with these many more.
+/// A conversation of a few sentences cannot tell rare words from common ones, so
+/// it counts as one with these many more.
 const BACKGROUND: f64 = 50.0;
 
 /// What holding the kind of thing that is asked for is worth, as a part of all words.

@@ -1,7 +1,7 @@
 //! Items of the Responses language as blocks, and back.
 //!
-//! A block keeps the item it came from in the field `item`, without what the block itself says. So an item comes back
-//! with every field, and a change of the block's words is a change of the item.
+//! A block keeps the item it came from in the field `item`, without what the block itself says. So an item
+//! comes back with every field, and a change of the block's words is a change of the item.
 
 use rejoin::{Block, Fields, Json, Other, Text, Thinking, ToolCall};
 

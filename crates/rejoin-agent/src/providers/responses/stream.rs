@@ -1,7 +1,7 @@
 //! Reads a streamed reply of the Responses language.
 //!
-//! The item in `response.output_item.done` is what counts; deltas only show it coming. The reply is complete when the
-//! provider says so, and not before.
+//! The item in `response.output_item.done` is what counts; deltas only show it coming. The reply is complete
+//! when the provider says so, and not before.
 
 use std::collections::BTreeMap;
 

@@ -255,7 +255,8 @@ impl Search {
     }
 }
 
-/// False when the walk would wait for a pipe or read without end, because of what a directory says is to be passed over.
+/// False when the walk would wait for a pipe or read without end, because of what a
+/// directory says is to be passed over.
 fn can_be_walked(directory: &Path) -> bool {
     IGNORE_FILES.iter().all(|name| match directory.join(name).metadata() {
         Ok(found) => found.is_dir() || (found.is_file() && found.len() <= LARGEST_IGNORE_FILE),

@@ -9,8 +9,8 @@ use crate::providers::ToolSpec;
 use crate::tools::place::Project;
 use crate::tools::{Prepared, Tool};
 
-/// A tool that refuses once another directory has taken the project's place: before a rule or a person decides about a
-/// call, and again right before the call acts.
+/// A tool that refuses once another directory has taken the project's place: before a rule or a person
+/// decides about a call, and again right before the call acts.
 #[derive(Debug)]
 pub(super) struct InPlace {
     tool: Arc<dyn Tool>,

@@ -34,7 +34,8 @@ const LONGEST_COMMAND: usize = 100_000;
 /// A longer line is shown below the summary, whole, instead of in it.
 const LONGEST_SUMMARY: usize = 120;
 
-/// How long to read on after everything has ended: a process that left the group may hold the pipe open for ever.
+/// How long to read on after everything has ended: a process that left the
+/// group may hold the pipe open for ever.
 const LAST_WORDS: Duration = Duration::from_millis(200);
 
 /// Runs a command in the shell.
@@ -120,8 +121,8 @@ impl Tool for Run {
     }
 }
 
-/// What a person is shown: the command as it is, in the summary when it is one short line, else below it; and the time
-/// limit, where the model chose one.
+/// What a person is shown: the command as it is, in the summary when it is one short line, else below it; and
+/// the time limit, where the model chose one.
 fn plan(text: &str, seconds: Option<u64>, subject: &Subject) -> Plan {
     let limit = seconds.map(|seconds| format!(" for at most {seconds} s")).unwrap_or_default();
     if !text.contains('\n') && text.chars().count() <= LONGEST_SUMMARY {

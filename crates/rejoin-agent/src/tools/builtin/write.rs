@@ -76,7 +76,8 @@ impl Tool for Write {
     }
 }
 
-/// A call that can only fail. It asks as if it could succeed, since why it fails tells something about the file.
+/// A call that can only fail. It asks as if it could succeed, since why it
+/// fails tells something about the file.
 pub(super) fn failing(place: &Place, plan: Plan, subject: Subject, error: Error) -> Prepared {
     let plan = if place.is_inside() { plan.harmless() } else { plan };
     Prepared::new(plan, subject, async move { Output::error(&error) })

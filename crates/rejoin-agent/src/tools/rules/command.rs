@@ -1,7 +1,7 @@
 //! Shell commands, read two ways: as one program with plain words, or as every program that might run.
 //!
-//! An allow rule needs the first: whatever is not certainly one program with fixed words is not read at all. A deny rule
-//! uses the second, which would rather see a program too many than one too few.
+//! An allow rule needs the first: whatever is not certainly one program with fixed words is not read at all.
+//! A deny rule uses the second, which would rather see a program too many than one too few.
 
 use crate::tools::rules::glob::Piece;
 

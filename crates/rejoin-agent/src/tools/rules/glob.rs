@@ -1,4 +1,5 @@
-//! Patterns for paths and names: `*` and `?` within a name, `**` across directories, `\` before a plain character.
+//! Patterns for paths and names: `*` and `?` within a name, `**` across
+//! directories, `\` before a plain character.
 
 /// A pattern, cut at its slashes.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,10 +1,10 @@
 //! Rules: which calls run without asking, which ask, and which never run.
 //!
-//! What holds a call back is stronger than what lets it through: deny, then ask, then allow, then the default, by which
-//! a call that only looks inside the project runs and everything else asks.
+//! What holds a call back is stronger than what lets it through: deny, then ask, then allow, then the
+//! default, by which a call that only looks inside the project runs and everything else asks.
 //!
-//! What a person allowed for the rest of a conversation holds in the directory it was allowed in: the same command does
-//! something else in another. What a person refused holds wherever the conversation goes on.
+//! What a person allowed for the rest of a conversation holds in the directory it was allowed in: the same
+//! command does something else in another. What a person refused holds wherever the conversation goes on.
 
 mod command;
 mod glob;
@@ -92,8 +92,8 @@ impl Rules {
         Ok(Self { allow: parse(allow)?, ask: parse(ask)?, deny: parse(deny)?, ..Self::default() })
     }
 
-    /// Says where remembered rules allow something: in the directory with this canonical path, as long as it is the same
-    /// directory.
+    /// Says where remembered rules allow something: in the directory with this canonical path,
+    /// as long as it is the same directory.
     #[must_use = "the rules are returned"]
     pub fn bound_to(mut self, directory: impl Into<String>, identity: impl Into<String>) -> Self {
         self.place = Place { directory: directory.into(), identity: identity.into() };
@@ -146,7 +146,8 @@ impl Rules {
         Stored { version: VERSION, places: places.collect(), deny: texts(&self.remembered.deny) }.to_text()
     }
 
-    /// Takes up what was remembered for the conversation, as far as it holds here, in place of what is remembered now.
+    /// Takes up what was remembered for the conversation, as far as it holds
+    /// here, in place of what is remembered now.
     pub fn recall(&mut self, text: &str) -> Result<()> {
         let Stored { places, deny, .. } = Stored::read(text)?;
         let (here, elsewhere): (Vec<_>, Vec<_>) =
@@ -159,8 +160,8 @@ impl Rules {
         Ok(())
     }
 
-    /// The text of remembered rules after the user has said that a directory moved: what was allowed in it is allowed at
-    /// its new path.
+    /// The text of remembered rules after the user has said that a directory moved: what was
+    /// allowed in it is allowed at its new path.
     pub fn move_remembered(text: &str, from: &str, to: &str, identity: &str) -> Result<String> {
         let mut stored = Stored::read(text)?;
         if stored.places.iter().any(|allowed| allowed.place.directory == from) {

@@ -89,7 +89,8 @@ impl Rule {
     }
 }
 
-/// Who may read a file may find it and list it; who may write it may edit it; who may not read it may not edit it.
+/// Who may read a file may find it and list it; who may write it may edit it;
+/// who may not read it may not edit it.
 fn includes(rule: &str, tool: &str, reach: Reach) -> bool {
     rule == tool
         || match rule {

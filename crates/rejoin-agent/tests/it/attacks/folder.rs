@@ -1,4 +1,5 @@
-//! What is allowed in a directory is done in that directory: another one that takes its place gets nothing of it.
+//! What is allowed in a directory is done in that directory: another one that
+//! takes its place gets nothing of it.
 
 use std::fs;
 

@@ -1,4 +1,5 @@
-//! Histories that were damaged at random become requests that every provider accepts, and always the same ones.
+//! Histories that were damaged at random become requests that every provider
+//! accepts, and always the same ones.
 
 mod asked;
 mod damage;

@@ -1,4 +1,5 @@
-//! Histories as they are really spoken: replies of every API as their streams were recorded, with results and media.
+//! Histories as they are really spoken: replies of every API as their streams
+//! were recorded, with results and media.
 
 use rejoin::{Block, Fields, Json, Media, MediaKind, Message, Role, Snapshot, ToolResult};
 use rejoin_agent::{Api, Http, HttpSettings, Quirks};

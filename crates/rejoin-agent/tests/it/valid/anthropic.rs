@@ -45,7 +45,8 @@ fn settings(found: &mut Found, body: &Value) {
     found.check(tools.iter().all(|name| is_name(name, 128)), "tool name", format!("{tools:?}"));
     // "tools: Tool names must be unique".
     found.check(is_unique(&tools), "unique tools", format!("{tools:?}"));
-    // "Requests which include `tool_use` or `tool_result` blocks must define tools"; Bedrock says it of `toolConfig`.
+    // "Requests which include `tool_use` or `tool_result` blocks must define
+    // tools"; Bedrock says it of `toolConfig`.
     let has_calls = array(&body["messages"])
         .iter()
         .flat_map(blocks)
@@ -67,7 +68,8 @@ fn order(found: &mut Found, messages: &[Value]) {
     let first = messages.first().map(|message| text(&message["role"]));
     found.check(first.is_none_or(|role| role == "user"), "user first", "messages.0");
     for (place, pair) in messages.windows(2).enumerate() {
-        // "messages: roles must alternate between "user" and "assistant""; the API joins them, servers like it refuse.
+        // "messages: roles must alternate between "user" and "assistant""; the
+        // API joins them, servers like it refuse.
         found.check(pair[0]["role"] != pair[1]["role"], "roles alternate", place + 1);
     }
     for (place, message) in messages.iter().enumerate() {
@@ -194,7 +196,8 @@ fn server_calls(found: &mut Found, place: usize, message: &Value, next: Option<&
     let is_result = |block: &Value| block["type"] == "tool_result";
     let is_going_on = next.is_none_or(|next| !blocks(next).is_empty() && blocks(next).iter().all(is_result));
     for id in asked.iter().filter(|id| !answered.contains(id)) {
-        // "`web_search` tool use with id `…` was found without a corresponding `web_search_tool_result` block".
+        // "`web_search` tool use with id `…` was found without a corresponding
+        // `web_search_tool_result` block".
         found.check(is_going_on, "server call answered", format!("message {place}: {id}"));
     }
 }
@@ -212,8 +215,8 @@ fn thinking(found: &mut Found, body: &Value, messages: &[Value]) {
         last["role"] == "user" && blocks(last).iter().any(|block| block["type"] == "tool_result")
     });
     let begins = last.and_then(|last| blocks(last).first()).is_some_and(is_thinking);
-    // "Expected `thinking` or `redacted_thinking`, but found `tool_use`. When `thinking` is enabled, a final `assistant`
-    // message must start with a thinking block".
+    // "Expected `thinking` or `redacted_thinking`, but found `tool_use`. When `thinking` is enabled, a final
+    // `assistant` message must start with a thinking block".
     found.check(mode != "enabled" || !is_in_loop || begins, "thinking first", "messages");
     // "When thinking is disabled, an `assistant` message in the final position cannot contain `thinking`".
     let is_last = messages.last().is_some_and(|last| last["role"] == "assistant");

@@ -1,5 +1,5 @@
-//! The rules of OpenAI Chat Completions that its schema does not state, and what the templates of open models ask on
-//! top: the system first, then roles in turn.
+//! The rules of OpenAI Chat Completions that its schema does not state, and what the templates of open models
+//! ask on top: the system first, then roles in turn.
 
 use std::collections::BTreeSet;
 
@@ -46,7 +46,8 @@ pub(super) fn faults(body: &Value) -> Vec<Fault> {
 fn settings(found: &mut Found, body: &Value) {
     let tools = &body["tools"];
     let names: Vec<&str> = array(tools).iter().map(|tool| text(&tool["function"]["name"])).collect();
-    // "Invalid 'tools[0].function.name': string does not match pattern '^[a-zA-Z0-9_-]+$'", at most 64 letters.
+    // "Invalid 'tools[0].function.name': string does not match pattern
+    // '^[a-zA-Z0-9_-]+$'", at most 64 letters.
     found.check(names.iter().all(|name| is_name(name, 64)), "tool name", format!("{names:?}"));
     // "[] is too short - 'tools'".
     found.check(tools.is_null() || !names.is_empty(), "some tool", "tools");
@@ -86,8 +87,8 @@ fn order(found: &mut Found, place: usize, before: &str, role: &str) {
 fn call_alone<'a>(found: &mut Found, place: usize, call: &'a Value, ids: &mut BTreeSet<&'a str>) {
     let at = || format!("message {place}: {call}");
     let id = text(&call["id"]);
-    // "Invalid 'messages[2].tool_calls[0].id': string too long. Expected a string with maximum length 40"; empty ones
-    // cannot be answered.
+    // "Invalid 'messages[2].tool_calls[0].id': string too long. Expected a string with maximum
+    // length 40"; empty ones cannot be answered.
     found.check((1..=40).contains(&id.len()), "call id", at());
     // Two calls of one id cannot be told apart by their answers.
     found.check(ids.insert(id), "unique call ids", at());
@@ -109,7 +110,8 @@ fn content(found: &mut Found, place: usize, message: &Value) {
         Value::Array(parts) => !parts.is_empty() && parts.iter().all(is_said),
         other => !text(other).trim().is_empty(),
     };
-    // "Invalid value for 'content': expected a string, got null": only calls and a refusal stand in for words.
+    // "Invalid value for 'content': expected a string, got null": only calls
+    // and a refusal stand in for words.
     let is_excused = match role {
         "assistant" if content.is_null() => !array(calls).is_empty() || message["refusal"].is_string(),
         // A model and a tool may have nothing to say.
@@ -118,8 +120,8 @@ fn content(found: &mut Found, place: usize, message: &Value) {
     };
     found.check(has_words || is_excused, "some content", format!("message {place}: {message}"));
     for part in array(content).iter().filter(|part| part["type"] == "image_url") {
-        // "Invalid image URL"; "You uploaded an unsupported image. Please make sure your image is one of ['png', 'jpeg',
-        // 'gif', 'webp']".
+        // "Invalid image URL"; "You uploaded an unsupported image. Please make sure your image is
+        // one of ['png', 'jpeg', 'gif', 'webp']".
         found.check(is_image_address(text(&part["image_url"]["url"])), "image address", place);
         // "Image URLs are only allowed for messages with role 'user'".
         found.check(role == "user", "image of the role", place);

@@ -1,8 +1,9 @@
-//! What the three APIs ask of a request, as strictly as they can be: the published schemas, and the rules beyond them.
+//! What the three APIs ask of a request, as strictly as they can be: the
+//! published schemas, and the rules beyond them.
 //!
-//! The schemas are those of the stock Python clients, which are generated from the providers' own documents; see
-//! `schema.py`. The rules are in Rust. Each is named, and its line says where the API states it: in its reference, or
-//! in the words with which it refuses.
+//! The schemas are those of the stock Python clients, which are generated from the providers' own documents;
+//! see `schema.py`. The rules are in Rust. Each is named, and its line says where the API states it: in its
+//! reference, or in the words with which it refuses.
 
 mod anthropic;
 mod bad;

@@ -55,7 +55,8 @@ pub(super) fn faults(body: &Value) -> Vec<Fault> {
 fn settings(found: &mut Found, body: &Value) {
     let tools = array(&body["tools"]).iter().filter(|tool| tool["type"] == "function");
     let names: Vec<&str> = tools.map(|tool| text(&tool["name"])).collect();
-    // "Invalid 'tools[0].name': string does not match pattern. Expected … '^[a-zA-Z0-9_-]+$'", at most 64 letters.
+    // "Invalid 'tools[0].name': string does not match pattern. Expected …
+    // '^[a-zA-Z0-9_-]+$'", at most 64 letters.
     found.check(names.iter().all(|name| is_name(name, 64)), "tool name", format!("{names:?}"));
     // "Invalid 'max_output_tokens': integer below minimum value. Expected a value >= 16".
     let limit = body["max_output_tokens"].as_u64();
@@ -85,8 +86,8 @@ fn reasoning(found: &mut Found, item: &Value, next: Option<&Value>, is_unstored:
     };
     // "Item 'rs_…' of type 'reasoning' was provided without its required following item".
     found.check(next.is_some_and(is_own), "reasoning leads on", item);
-    // "Item with id 'rs_…' not found. Items are not persisted when `store` is set to false": it has to bring its content.
-    // Servers that are not OpenAI's bring it in words.
+    // "Item with id 'rs_…' not found. Items are not persisted when `store` is set to false": it has to bring
+    // its content. Servers that are not OpenAI's bring it in words.
     let is_sealed = !text(&item["encrypted_content"]).is_empty() || !array(&item["content"]).is_empty();
     found.check(!is_unstored || is_sealed, "sealed reasoning", item);
 }
@@ -102,7 +103,8 @@ fn message(found: &mut Found, place: usize, item: &Value) {
     for part in array(content) {
         let at = || format!("item {place}: {part}");
         let kind = text(&part["type"]);
-        // "Invalid value: 'input_text'. Supported values are: 'output_text' and 'refusal'", and the other way round.
+        // "Invalid value: 'input_text'. Supported values are: 'output_text' and
+        // 'refusal'", and the other way round.
         let is_of_role = match role {
             "assistant" => matches!(kind, "output_text" | "refusal"),
             "user" => kind.starts_with("input_"),

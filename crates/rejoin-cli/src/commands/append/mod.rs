@@ -17,13 +17,13 @@ use crate::redaction;
 /// Add finished messages to a conversation
 ///
 /// Without ID the message goes to this project's active conversation; when there is none, one is started. A
-/// single word is taken for an ID; to add it as text, write `--` before it. Without TEXT the text is read from
-/// a pipe, less its last line break.
+/// single word is taken for an ID; to add it as text, write `--` before it. Without TEXT the text is read
+/// from a pipe, less its last line break.
 ///
-/// With `--jsonl` each line of the input is a message, such as {"role":"user","content":"Where to eat?"}, or an
-/// array of messages that belong together. `content` is a text or an array of blocks; `parent`, `label`,
-/// `created_at`, `usage` and `extra` may be added. For each line one line of JSON is printed, after the messages
-/// are on disk. The first bad line ends the run; the lines before it stay.
+/// With `--jsonl` each line of the input is a message, such as {"role":"user","content":"Where to eat?"}, or
+/// an array of messages that belong together. `content` is a text or an array of blocks; `parent`, `label`,
+/// `created_at`, `usage` and `extra` may be added. For each line one line of JSON is printed, after the
+/// messages are on disk. The first bad line ends the run; the lines before it stay.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -13,8 +13,8 @@ use crate::redaction;
 /// the room.
 const ESCAPED: u64 = 3;
 
-/// How long a line may be all the same, because what is attached to a message does not count in its turn: as long as one of
-/// a file that is imported.
+/// How long a line may be all the same, because what is attached to a message does not count in its turn: as
+/// long as one of a file that is imported.
 const ATTACHED: u64 = 64 << 20;
 
 /// Opens a file, or the pipe for `-`.

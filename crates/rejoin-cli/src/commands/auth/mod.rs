@@ -12,8 +12,8 @@ use crate::ui::table::{Column, Table};
 
 /// Keep the keys of providers in the keyring
 ///
-/// A key is looked for in the provider's variable, then its command, then the keyring. It is never shown, never stored
-/// with conversations, and never taken from the command line, where other programs could see it.
+/// A key is looked for in the provider's variable, then its command, then the keyring. It is never shown,
+/// never stored with conversations, and never taken from the command line, where other programs could see it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

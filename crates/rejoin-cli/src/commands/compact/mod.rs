@@ -21,10 +21,10 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Shorten what a model is sent of a conversation
 ///
-/// The conversation's model writes a summary. From then on the model is sent the summary, your recent messages and
-/// what is pinned; history itself stays as it is, and `rejoin uncompact` undoes it. What the new view no longer
-/// mentions is listed: paths, names, numbers, addresses, quotes, instructions. Without ID it is the active
-/// conversation.
+/// The conversation's model writes a summary. From then on the model is sent the summary, your recent
+/// messages and what is pinned; history itself stays as it is, and `rejoin uncompact` undoes it. What
+/// the new view no longer mentions is listed: paths, names, numbers, addresses, quotes, instructions.
+/// Without ID it is the active conversation.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -13,9 +13,9 @@ use crate::retention;
 
 /// Open the configuration file in your editor, then check it
 ///
-/// The editor is `$VISUAL`, else `$EDITOR`, else vi. A file that does not exist yet starts with every key
-/// and its default, commented out. A policy of retention that is another one afterwards is told, and done at once
-/// after a question.
+/// The editor is `$VISUAL`, else `$EDITOR`, else vi. A file that does not exist yet starts with
+/// every key and its default, commented out. A policy of retention that is another one afterwards is
+/// told, and done at once after a question.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

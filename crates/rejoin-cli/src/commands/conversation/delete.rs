@@ -12,8 +12,8 @@ use crate::named;
 
 /// Delete messages, all of those named or none
 ///
-/// A message that others follow is not deleted unless `--cascade` takes its descendants along. A message that is
-/// not there counts as deleted. The whole id is needed; its beginning is not enough to delete.
+/// A message that others follow is not deleted unless `--cascade` takes its descendants along. A message that
+/// is not there counts as deleted. The whole id is needed; its beginning is not enough to delete.
 #[derive(Debug, clap::Args)]
 #[command(visible_alias = "rm", after_help = "\
 Examples:

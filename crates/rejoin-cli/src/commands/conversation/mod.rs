@@ -1,4 +1,5 @@
-//! `rejoin conversation`: the tree, the path and the deletion of messages, under names that other programs use.
+//! `rejoin conversation`: the tree, the path and the deletion of messages,
+//! under names that other programs use.
 
 mod delete;
 

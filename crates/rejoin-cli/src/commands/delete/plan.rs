@@ -143,7 +143,8 @@ impl Plan {
         Ok(())
     }
 
-    /// Whether a conversation of plain files is to go of which nothing can be read. It would be missed forever otherwise.
+    /// Whether a conversation of plain files is to go of which nothing can be read.
+    /// It would be missed forever otherwise.
     fn gives_up(&self, archive: &Archive, id: ConversationId, error: &Error) -> bool {
         let is_whole = self.items.iter().any(|item| item.named == Some(Named::Conversation(id)));
         let store = archive.reader().capabilities();

@@ -92,7 +92,8 @@ pub(super) fn answer(plan: &Plan, done: &[Removal], context: &Context) -> Result
     Ok(())
 }
 
-/// Success, or the failure that makes the exit code. Of several names, each that failed gets a line of its own.
+/// Success, or the failure that makes the exit code. Of several names, each
+/// that failed gets a line of its own.
 pub(super) fn verdict(plan: Plan, context: &Context) -> Result<(), Failure> {
     let count = plan.items.len();
     let mut failures = Vec::new();

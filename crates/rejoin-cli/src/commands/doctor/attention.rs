@@ -7,7 +7,8 @@ use crate::context::Context;
 use crate::error::Failure;
 use crate::ui::size;
 
-/// Counts what is past its expiry and what was imported and not released; a store in trouble is told elsewhere.
+/// Counts what is past its expiry and what was imported and not released; a
+/// store in trouble is told elsewhere.
 pub(super) fn check(context: &Context, now: Time) -> Vec<Finding> {
     let (expired, imported) = count(context, now).unwrap_or_default();
     let counted = |number| size::count(number, "conversation", "conversations");

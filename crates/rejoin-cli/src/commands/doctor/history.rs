@@ -1,4 +1,5 @@
-//! Conversations whose history is mended in what a model is sent: calls without a result, results without a call.
+//! Conversations whose history is mended in what a model is sent: calls without
+//! a result, results without a call.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +12,8 @@ use crate::error::Failure;
 use crate::named;
 use crate::ui::size;
 
-/// Messages that are looked through, the newest conversations first: enough for months of talk, and done in a second.
+/// Messages that are looked through, the newest conversations first: enough for
+/// months of talk, and done in a second.
 const BUDGET: u64 = 20_000;
 
 /// Conversations that are named before the rest is only counted.

@@ -1,6 +1,7 @@
 //! `rejoin doctor`: what is wrong, and what to do about it.
 //!
-//! The library finds out what ails a store; here are the checks of the machine around it, the words and the remedies.
+//! The library finds out what ails a store; here are the checks of the machine
+//! around it, the words and the remedies.
 
 mod attention;
 mod configuration;
@@ -27,11 +28,11 @@ use crate::ui::size;
 
 /// Find out what is wrong and what to do about it
 ///
-/// Looks at the configuration, the store, the place it lies in and the machine, and through the newest conversations
-/// for calls without a result and the like. Nothing is changed, unless `--fix` is given: then permissions are
-/// tightened, the search index is filled, the log is folded and a key of redaction moves out of the store. Nothing
-/// that could lose data is ever done here. The exit code is 1 when there is a problem, 0 when there are warnings at
-/// most.
+/// Looks at the configuration, the store, the place it lies in and the machine, and through the newest
+/// conversations for calls without a result and the like. Nothing is changed, unless `--fix` is given: then
+/// permissions are tightened, the search index is filled, the log is folded and a key of redaction moves
+/// out of the store. Nothing that could lose data is ever done here. The exit code is 1 when there is a
+/// problem, 0 when there are warnings at most.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

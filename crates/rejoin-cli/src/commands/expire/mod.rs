@@ -11,9 +11,10 @@ use crate::ui::consent::{Line, Shown};
 
 /// Delete expired conversations of every project, or show what will go
 ///
-/// The policy is `retention.days` and `retention.max_per_project`, and a project may have its own. Conversations that
-/// are kept, imported, in use or active stay. The first time, and after the policy has changed, you are shown what
-/// goes and asked. Records of a vault that do not open go after `vault.quarantine_days`.
+/// The policy is `retention.days` and `retention.max_per_project`, and a project may have its
+/// own. Conversations that are kept, imported, in use or active stay. The first time, and after
+/// the policy has changed, you are shown what goes and asked. Records of a vault that do not
+/// open go after `vault.quarantine_days`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

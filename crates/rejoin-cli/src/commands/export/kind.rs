@@ -124,8 +124,8 @@ fn explain(error: rejoin::Error, stored: &StoredConversation) -> Failure {
     ))
 }
 
-/// A name that every file system takes: the words of the title, the id, that of the message where it ends, and an
-/// ending.
+/// A name that every file system takes: the words of the title, the id, that of the
+/// message where it ends, and an ending.
 pub(super) fn file_name(wanted: &Wanted, ending: &str) -> String {
     let mut words = slug(wanted.stored.title());
     let end = (0..=NAME.min(words.len())).rev().find(|end| words.is_char_boundary(*end)).unwrap_or(0);

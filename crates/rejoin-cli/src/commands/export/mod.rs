@@ -23,12 +23,12 @@ use crate::ui::consent::Shown;
 
 /// Write conversations to files, to read or to pass on
 ///
-/// A conversation is written with all its branches and the runs of its sub-agents; a message with what leads to it.
-/// Files go to the folder `export.directory` and can be read by you only. One that is there already is not replaced
-/// unless you say so.
+/// A conversation is written with all its branches and the runs of its sub-agents; a message with what
+/// leads to it. Files go to the folder `export.directory` and can be read by you only. One that is there
+/// already is not replaced unless you say so.
 ///
-/// `markdown` and `html` are for people; `json` is complete and can be imported again; the other formats are those of
-/// other programs.
+/// `markdown` and `html` are for people; `json` is complete and can be imported again; the other
+/// formats are those of other programs.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -1,4 +1,5 @@
-//! Where exports go: a file, a directory or the standard output, and never over what is there without being told.
+//! Where exports go: a file, a directory or the standard output, and never over
+//! what is there without being told.
 
 use std::collections::HashSet;
 use std::fs;
@@ -115,8 +116,8 @@ impl Replacing {
 
 /// Writes the files of one conversation.
 ///
-/// One file goes where it is wanted. Several go into a directory of their own, and so do files with the names that another
-/// program looks for: those of two conversations, or of two programs, may be the same.
+/// One file goes where it is wanted. Several go into a directory of their own, and so do files with the names
+/// that another program looks for: those of two conversations, or of two programs, may be the same.
 pub(super) fn write(
     destination: &Destination,
     kind: Kind,

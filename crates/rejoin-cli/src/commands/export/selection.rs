@@ -86,7 +86,8 @@ fn all(args: &Args, archive: &Archive, context: &Context) -> Result<Vec<Wanted>,
     Ok(wanted)
 }
 
-/// Adds the runs that no conversation takes along: what started them is gone, is not written, or is not known.
+/// Adds the runs that no conversation takes along: what started them is gone,
+/// is not written, or is not known.
 fn add_orphans(
     wanted: &mut Vec<Wanted>,
     runs: Vec<StoredConversation>,
@@ -110,7 +111,8 @@ fn add_orphans(
     wanted.iter().for_each(|one| take(one.stored.id, &mut taken));
     let own: HashSet<ConversationId> = runs.iter().map(|run| run.id).collect();
     let is_below = |run: &StoredConversation| run.parent().is_some_and(|parent| own.contains(&parent.conversation));
-    // Those that stand highest come first, so that they take along what they started. What is left then leads in a circle.
+    // Those that stand highest come first, so that they take along what they
+    // started. What is left then leads in a circle.
     let (below, highest): (Vec<_>, Vec<_>) = runs.into_iter().partition(is_below);
     for run in highest.into_iter().chain(below) {
         if !taken.contains(&run.id) {

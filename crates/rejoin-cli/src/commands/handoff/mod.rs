@@ -30,10 +30,10 @@ const TOLD: usize = 10;
 
 /// Hand a conversation to another agent, to go on there
 ///
-/// Writes what a model would be sent, from the newest compaction on, as a session of that agent, and prints the command
-/// that continues it. What the agent's model cannot take, such as another model's thinking, is left out and told. Each
-/// hand-off is a session of its own: nothing of the agent's is overwritten, and the conversation stays as it is.
-/// Without ID it is the active conversation; a message ends it there.
+/// Writes what a model would be sent, from the newest compaction on, as a session of that agent, and prints
+/// the command that continues it. What the agent's model cannot take, such as another model's thinking, is
+/// left out and told. Each hand-off is a session of its own: nothing of the agent's is overwritten, and the
+/// conversation stays as it is. Without ID it is the active conversation; a message ends it there.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

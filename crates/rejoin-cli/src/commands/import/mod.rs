@@ -28,13 +28,14 @@ use crate::ui::consent::Shown;
 
 /// Import conversations of other programs
 ///
-/// Names files, or directories to look through, or finds them with `--scan`. Every branch is kept, sub-agents become
-/// conversations of their own, and the lines that were read are kept beside the messages. Importing again reads what
-/// changed and adds only what is new; the files themselves are not touched. An imported conversation is kept until you
-/// release or delete it. One that you deleted comes back when you name its file.
+/// Names files, or directories to look through, or finds them with `--scan`. Every branch is kept,
+/// sub-agents become conversations of their own, and the lines that were read are kept beside the
+/// messages. Importing again reads what changed and adds only what is new; the files themselves are
+/// not touched. An imported conversation is kept until you release or delete it. One that you
+/// deleted comes back when you name its file.
 ///
-/// A file with the id of a conversation that began here, or was imported from another folder, does not change that one:
-/// what it has in addition becomes a separate conversation, unless `--into` says otherwise.
+/// A file with the id of a conversation that began here, or was imported from another folder, does not change
+/// that one: what it has in addition becomes a separate conversation, unless `--into` says otherwise.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -60,8 +61,9 @@ pub(crate) struct Args {
 
     /// Add the one conversation of the file to this one, as a branch
     ///
-    /// The branch begins where the two begin to differ. The head of the conversation, its title and everything else about it
-    /// stay as they are. Without this, a conversation that began here never grows from a file.
+    /// The branch begins where the two begin to differ. The head of the conversation, its
+    /// title and everything else about it stay as they are. Without this, a conversation
+    /// that began here never grows from a file.
     #[arg(long, value_name = "ID", conflicts_with_all = ["scan", "watch"])]
     into: Option<String>,
 

@@ -95,8 +95,8 @@ impl<'a> Work<'a> {
             progress,
         };
         let mut items: Vec<&Item> = items.iter().collect();
-        // An id begins with the time its conversation began. In about that order, what is stored together is near each
-        // other in a store.
+        // An id begins with the time its conversation began. In about that order, what is stored
+        // together is near each other in a store.
         items.sort_by_cached_key(|item| item.source.fingerprint().ok().map(|look| look.written_at()));
         let sources = items.iter().map(|item| (&item.source, item.format, item.deleted));
         archive.imports().add_all(imports, sources, &mut how, |imports, place, imported| {
@@ -147,7 +147,8 @@ impl<'a> Work<'a> {
     }
 }
 
-/// Projects come first: a source that is noted is not read again, so its project would not be met again either.
+/// Projects come first: a source that is noted is not read again, so its
+/// project would not be met again either.
 fn note(
     archive: &Archive,
     imports: &mut Imports,

@@ -17,8 +17,8 @@ use crate::ui::consent::Shown;
 
 /// Tell Rejoin that a project's directory was renamed or moved
 ///
-/// The conversations of the old directory belong to the new one afterwards, and tools that you have allowed in them stay
-/// allowed. No file is moved.
+/// The conversations of the old directory belong to the new one afterwards, and tools that you have allowed
+/// in them stay allowed. No file is moved.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -38,8 +38,8 @@ pub(super) struct MoveArgs {
 
 /// Give all conversations of one project to another
 ///
-/// Afterwards nobody can tell which conversation came from which project. A directory that carries the id of the other
-/// project counts as the same project from then on. No file is touched.
+/// Afterwards nobody can tell which conversation came from which project. A directory that carries the id of
+/// the other project counts as the same project from then on. No file is touched.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -168,7 +168,8 @@ fn give(archive: &Archive, from: &Known, to: &Project) -> Result<u64, Failure> {
     Ok(moved)
 }
 
-/// Lets tools do at the new path what the user has allowed at the old one: who moves a project says that it is the same.
+/// Lets tools do at the new path what the user has allowed at the old one: who
+/// moves a project says that it is the same.
 fn carry_rules(archive: &Archive, from: &Known, to: &Project) -> Result<(), Failure> {
     let (Some(old), Some(identity)) = (&from.path, directory_identity(Path::new(&to.path))) else {
         return Ok(());

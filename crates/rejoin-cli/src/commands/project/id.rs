@@ -18,8 +18,8 @@ use crate::private;
 
 /// Give this project an id, so that its directory can move freely
 ///
-/// The id is written to `.rejoin/project`. Conversations go by it instead of the path. After the directory has moved, you
-/// are asked once whether it is the same project.
+/// The id is written to `.rejoin/project`. Conversations go by it instead of the path. After the directory
+/// has moved, you are asked once whether it is the same project.
 ///
 /// An id that comes with a pull, in a project that has conversations, is used once you run this.
 #[derive(Debug, clap::Args)]
@@ -88,7 +88,8 @@ fn write(directory: &Path) -> Result<(), Failure> {
         .map_err(|error| Failure::io(format!("write `{}`", file.display()), error))
 }
 
-/// Moves what is still kept under the path, or under an older id. Also when the id is old: a crash may have come between the two.
+/// Moves what is still kept under the path, or under an older id. Also when the id is old: a
+/// crash may have come between the two.
 fn take_over(archive: &Archive, from: &str, project: &Project) -> Result<u64, Failure> {
     let known = archive.projects().get(&project.key)?.unwrap_or_else(|| project.clone());
     let moved = archive.projects().move_to(from, &known)?;

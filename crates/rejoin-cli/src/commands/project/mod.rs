@@ -14,8 +14,8 @@ use crate::error::Failure;
 /// See projects, and mend them after a directory was renamed or moved
 ///
 /// A project is a directory, by default the root of its repository. It goes by its path, or by the id in its
-/// `.rejoin/project` if it has one. A clone can carry a copied id. So where a known id turns up at a new path, you are
-/// asked once whether it is the same project; without a terminal, it is a separate one.
+/// `.rejoin/project` if it has one. A clone can carry a copied id. So where a known id turns up at a new
+/// path, you are asked once whether it is the same project; without a terminal, it is a separate one.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

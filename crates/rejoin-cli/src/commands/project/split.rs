@@ -9,7 +9,8 @@ use crate::ui::{clean, quote};
 
 /// Separate this directory from the project whose id it carries
 ///
-/// Undoes the answer that it is the same project. Conversations stay with the other project. No file is touched.
+/// Undoes the answer that it is the same project. Conversations stay with the
+/// other project. No file is touched.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -12,8 +12,8 @@ use crate::provider::{KeyPlace, Known};
 
 /// Choose the provider and the model to talk to
 ///
-/// A provider is a model API. Many are known by name; others are added with their address. Without one, answers come
-/// from the conversation itself. Keys are kept apart: see `rejoin auth`.
+/// A provider is a model API. Many are known by name; others are added with their address. Without one,
+/// answers come from the conversation itself. Keys are kept apart: see `rejoin auth`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -13,8 +13,8 @@ use crate::ui::json;
 
 /// Choose the provider of new conversations
 ///
-/// Writes `provider` and `providers.NAME` into your configuration file; comments and order are kept. A name that is not
-/// known needs `--base-url`. Then says where the key is looked for, and what to run next.
+/// Writes `provider` and `providers.NAME` into your configuration file; comments and order are kept. A name
+/// that is not known needs `--base-url`. Then says where the key is looked for, and what to run next.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -14,8 +14,9 @@ use crate::ui::consent::{Line, Shown};
 
 /// Remove conversations with every trace, and report it
 ///
-/// The runs of their sub-agents go along. Nothing they said is left in any file of the store, in its search index or among the lines of the prompt. What
-/// was copied, exported or handed off is elsewhere and stays. Disks may keep old blocks; only a vault answers that.
+/// The runs of their sub-agents go along. Nothing they said is left in any file of the store, in its search
+/// index or among the lines of the prompt. What was copied, exported or handed off is elsewhere and stays.
+/// Disks may keep old blocks; only a vault answers that.
 ///
 /// Reasons: user-requested, retention-expired, privacy-policy-change, workspace-reset, corruption-detected.
 #[derive(Debug, clap::Args)]

@@ -15,10 +15,11 @@ use report::{Part, Report};
 
 /// Find secrets that are stored already and take them out
 ///
-/// Looks at messages on every branch, what tools were given and answered, thinking, summaries, attachments that
-/// are text, titles, synopses, labels, replies that were cut off and what imports were read from. A marker takes
-/// the place of what is found; it is gone from the search index and from the files at once. Messages that change,
-/// and all that follow them, get another digest, which `rejoin audit` lists. What was found is never shown.
+/// Looks at messages on every branch, what tools were given and answered, thinking, summaries,
+/// attachments that are text, titles, synopses, labels, replies that were cut off and what imports were
+/// read from. A marker takes the place of what is found; it is gone from the search index and from the
+/// files at once. Messages that change, and all that follow them, get another digest, which `rejoin
+/// audit` lists. What was found is never shown.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

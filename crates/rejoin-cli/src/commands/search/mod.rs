@@ -19,8 +19,9 @@ const LIMIT: u16 = 20;
 
 /// Find messages by their words
 ///
-/// A message is found when it holds every word. The last word may be the beginning of a longer one, unless a
-/// space or a mark follows it. Case and accents do not matter. Messages of a vault that do not open are named.
+/// A message is found when it holds every word. The last word may be the beginning of a
+/// longer one, unless a space or a mark follows it. Case and accents do not matter. Messages
+/// of a vault that do not open are named.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -19,11 +19,12 @@ use self::transcript::{Length, Transcript};
 
 /// Show what was said in a conversation
 ///
-/// A conversation is shown along its current branch, and a message with everything that leads to it. Without ID
-/// it is the active conversation. Long answers of tools are shortened; `--full` shows them whole.
+/// A conversation is shown along its current branch, and a message with everything that leads to it. Without
+/// ID it is the active conversation. Long answers of tools are shortened; `--full` shows them whole.
 ///
-/// With `--view` it is the request that a model would be sent if you went on there, to the letter, without what you
-/// would say next. Nothing is sent and no key is needed. What had to be mended for that is told beside it.
+/// With `--view` it is the request that a model would be sent if you went on there, to the
+/// letter, without what you would say next. Nothing is sent and no key is needed. What had to
+/// be mended for that is told beside it.
 #[derive(Debug, clap::Args)]
 #[command(visible_aliases = ["print", "view"], after_help = "\
 Examples:

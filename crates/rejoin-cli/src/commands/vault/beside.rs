@@ -52,7 +52,8 @@ fn is_vault(store: &StoreUrl, context: &Context) -> bool {
     context.access().is_ok_and(|access| store.clone().sealed().vault_status(&access).is_ok())
 }
 
-/// The same place with a name that ends with `to` where it ended with `from`, before the ending of a file. A directory has none.
+/// The same place with a name that ends with `to` where it ended with `from`, before the
+/// ending of a file. A directory has none.
 fn renamed(path: &Path, from: &str, to: &str) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let (stem, ending) = match (name.strip_suffix(from), name.rfind('.').filter(|dot| *dot > 0)) {

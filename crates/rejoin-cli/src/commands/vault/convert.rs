@@ -21,9 +21,9 @@ use crate::ui::consent::Shown;
 
 /// Seal the conversations there are
 ///
-/// Everything is copied into a vault beside the store, checked digest by digest and compared. Then you are asked whether the plain
-/// store is to be erased. If it was interrupted, the same command goes on with it. Writing over a file promises nothing on an SSD, or where the
-/// file system keeps old versions.
+/// Everything is copied into a vault beside the store, checked digest by digest and compared. Then you are
+/// asked whether the plain store is to be erased. If it was interrupted, the same command goes on with it.
+/// Writing over a file promises nothing on an SSD, or where the file system keeps old versions.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -50,8 +50,8 @@ pub(super) struct EncryptArgs {
 
 /// Copy the conversations of a vault into a plain store
 ///
-/// The copy is checked and compared; then you are asked whether the vault is to be erased. If it was interrupted, the same
-/// command goes on with it.
+/// The copy is checked and compared; then you are asked whether the vault is to be erased. If it was
+/// interrupted, the same command goes on with it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -162,7 +162,8 @@ pub(super) fn decrypt(args: &DecryptArgs, context: &Context) -> Result<(), Failu
     move_all(&from, &to, Old::of(args.yes, args.keep), &[], noted, context)
 }
 
-/// The conversion that was interrupted after the configuration had named the new store, by its old store and its new one.
+/// The conversion that was interrupted after the configuration had named the new
+/// store, by its old store and its new one.
 fn interrupted(
     named: Option<&str>,
     used: &StoreUrl,
@@ -191,7 +192,8 @@ fn sealed_already(vault: &StoreUrl, context: &Context) -> Failure {
     }
 }
 
-/// Makes the vault, unless an earlier attempt made it, and tells its slots. With JSON they are part of the answer.
+/// Makes the vault, unless an earlier attempt made it, and tells its slots.
+/// With JSON they are part of the answer.
 fn make_vault(
     args: &EncryptArgs,
     url: &StoreUrl,

@@ -21,8 +21,8 @@ use crate::ui::json::Text;
 
 /// Seal conversations, and look after what opens them
 ///
-/// A vault keeps everything sealed: text, titles, projects, labels. A slot opens it: the keyring of the system, a passphrase, a
-/// recovery key, or a key file. Have two: what no slot opens any more is lost.
+/// A vault keeps everything sealed: text, titles, projects, labels. A slot opens it: the keyring of the
+/// system, a passphrase, a recovery key, or a key file. Have two: what no slot opens any more is lost.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -48,8 +48,9 @@ enum Action {
 
 /// Accept the vault that is there now, though it is older or another one
 ///
-/// A vault that is older than when it was last used is refused, and so is another vault or a plain store in its place: somebody
-/// may have put it there. Run this if it was you. It shows the ids of both vaults and asks.
+/// A vault that is older than when it was last used is refused, and so is another vault or a
+/// plain store in its place: somebody may have put it there. Run this if it was you. It
+/// shows the ids of both vaults and asks.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -5,7 +5,8 @@ use rejoin::{Archive, AuditAction, AuditEntry, Fields, Json, StoreUrl};
 use crate::context::Context;
 use crate::removal::REASON;
 
-/// Writes an entry into the audit log of a store. What is done is done, so a log that cannot be written is a warning.
+/// Writes an entry into the audit log of a store. What is done is done, so a log
+/// that cannot be written is a warning.
 pub(super) fn audit(url: &StoreUrl, action: AuditAction, facts: &[(&str, Json)], context: &Context) {
     let mut extra = Fields::new();
     for (name, value) in facts {

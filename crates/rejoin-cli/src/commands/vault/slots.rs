@@ -20,9 +20,10 @@ use crate::ui::consent::Shown;
 
 /// Make a vault where nothing is kept yet
 ///
-/// The keyring of the system opens it, unless another slot is named. A recovery key is shown once and kept nowhere. A passphrase
-/// is asked for, or is the first line of `--passphrase-file`. What is kept in a vault is not exported, handed off or committed
-/// unless `rejoin keep ID --exportable yes` or `rejoin export --force` says so.
+/// The keyring of the system opens it, unless another slot is named. A recovery key is shown once
+/// and kept nowhere. A passphrase is asked for, or is the first line of `--passphrase-file`. What
+/// is kept in a vault is not exported, handed off or committed unless `rejoin keep ID --exportable
+/// yes` or `rejoin export --force` says so.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -54,8 +55,8 @@ pub(super) struct AddArgs {
 
 /// Take away one way to open the vault
 ///
-/// The keys are rotated, so that what opened the slot opens nothing that is stored from now on. A copy of the vault from before
-/// still opens with it. The last slot cannot be removed.
+/// The keys are rotated, so that what opened the slot opens nothing that is stored from now on. A copy of the
+/// vault from before still opens with it. The last slot cannot be removed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -71,11 +72,12 @@ pub(super) struct RemoveArgs {
 
 /// Replace the keys of the vault
 ///
-/// Takes a moment, whatever the vault holds, and other programs may go on using it. Keyring and file slots get new secrets, so that a
-/// copy of the vault from before does not open with those of today. Passphrases and recovery keys stay, and open such a copy.
+/// Takes a moment, whatever the vault holds, and other programs may go on using it. Keyring and file slots
+/// get new secrets, so that a copy of the vault from before does not open with those of today. Passphrases
+/// and recovery keys stay, and open such a copy.
 ///
-/// With `--reencrypt` everything is also sealed anew, with new data keys: for when somebody may have had the keys. That takes as
-/// long as reading and writing all of it. Run it again if it was interrupted.
+/// With `--reencrypt` everything is also sealed anew, with new data keys: for when somebody may have had the
+/// keys. That takes as long as reading and writing all of it. Run it again if it was interrupted.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

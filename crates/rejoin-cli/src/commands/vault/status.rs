@@ -87,7 +87,8 @@ fn warn_of_replacement(url: &StoreUrl, status: &VaultStatus, context: &Context) 
     Ok(())
 }
 
-/// Sealing or unsealing that ended early, or whose old store was kept, leaves everything in the clear beside the vault.
+/// Sealing or unsealing that ended early, or whose old store was kept, leaves
+/// everything in the clear beside the vault.
 fn warn_of_copies(url: &StoreUrl, context: &Context) {
     if let Some(plain) = beside::source_of(url, context) {
         let hint = format!(

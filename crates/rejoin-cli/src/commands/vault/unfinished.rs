@@ -1,5 +1,6 @@
-//! A conversion that is under way, noted in the state directory, so that the same command goes on with it whenever it is
-//! interrupted: the configuration may name the new store already, and the old one may be half erased.
+//! A conversion that is under way, noted in the state directory, so that the same command
+//! goes on with it whenever it is interrupted: the configuration may name the new store
+//! already, and the old one may be half erased.
 
 use std::fs;
 use std::io;

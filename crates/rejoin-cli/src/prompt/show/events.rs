@@ -42,7 +42,8 @@ fn tell(event: &Told<'_>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// One line: what happened, as programs read it. No text is cleaned, so a program can judge a call that was refused.
+/// One line: what happened, as programs read it. No text is cleaned, so a
+/// program can judge a call that was refused.
 #[derive(Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 enum Told<'a> {

@@ -17,8 +17,8 @@ use crate::talk::Start;
 use crate::talk::reach::Reach;
 use crate::ui::ask as question;
 
-/// Finds what a name stands for and asks where that is not clear; without a name everything is offered. None means
-/// that the person changed their mind.
+/// Finds what a name stands for and asks where that is not clear; without a name everything is offered. None
+/// means that the person changed their mind.
 pub(crate) fn choose(context: &Context, archive: &Archive, name: &str) -> Result<Option<Start>, Failure> {
     if name.is_empty() {
         return pick(context, archive);

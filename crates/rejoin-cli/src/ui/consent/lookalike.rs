@@ -15,8 +15,8 @@ const LETTERS: &str = "аеорсухѕіјһԁԛԝҮүАВЕЅІЈКМНОРС�
 
 /// For each character of a line, whether it would be taken for another.
 ///
-/// A letter of another script deceives where it stands in a word with ASCII letters, and where nothing else in the line
-/// shows that the line is in that script.
+/// A letter of another script deceives where it stands in a word with ASCII letters, and where nothing else
+/// in the line shows that the line is in that script.
 pub(super) fn find(line: &[char]) -> Vec<bool> {
     let mut deceives: Vec<bool> = line.iter().map(|letter| is_twin(*letter)).collect();
     if line.iter().all(char::is_ascii) {

@@ -1,8 +1,9 @@
 //! Shows text to somebody who is about to permit something: nothing is left out, folded or hidden.
 //!
-//! Making text safe to read is the task of `clean`, which drops what has no shape. Here every character that would act
-//! on a terminal, would not be seen or would be taken for another becomes a sign such as `⟨U+202E⟩`. The bracket that
-//! begins a sign is always a sign itself, so two different texts never look the same.
+//! Making text safe to read is the task of `clean`, which drops what has no shape. Here every
+//! character that would act on a terminal, would not be seen or would be taken for another becomes
+//! a sign such as `⟨U+202E⟩`. The bracket that begins a sign is always a sign itself, so two
+//! different texts never look the same.
 //!
 //! A question takes a [`Shown`], which only this module makes.
 
@@ -187,7 +188,8 @@ fn is_plain(letter: char) -> bool {
         && matches!(letter.width(), Some(1 | 2))
 }
 
-/// Tells whether Unicode calls the character printable: no control, no format, no separator, nothing unassigned.
+/// Tells whether Unicode calls the character printable: no control, no format,
+/// no separator, nothing unassigned.
 fn is_printable(letter: char) -> bool {
     // Marks are escaped only at the beginning of a text.
     format!("a{letter}").escape_debug().nth(1) == Some(letter)
@@ -198,8 +200,8 @@ fn is_mark(letter: char) -> bool {
     is_printable(letter) && letter.escape_debug().next() != Some(letter)
 }
 
-/// Tells whether the character is a mark of one script, which cannot be written without it. Marks for any script make
-/// letters that have a character of their own, or pile up.
+/// Tells whether the character is a mark of one script, which cannot be written without it. Marks for any
+/// script make letters that have a character of their own, or pile up.
 fn is_script_mark(letter: char) -> bool {
     let is_general = matches!(letter, '\u{300}'..='\u{36f}' | '\u{483}'..='\u{489}' | '\u{1ab0}'..='\u{1aff}')
         || matches!(letter, '\u{1dc0}'..='\u{1dff}' | '\u{20d0}'..='\u{20ff}' | '\u{fe00}'..='\u{fe2f}')

@@ -1,4 +1,5 @@
-//! Shows what somebody is asked about page by page: the question comes after the end, or says what was passed over.
+//! Shows what somebody is asked about page by page: the question comes after
+//! the end, or says what was passed over.
 
 use std::io::{self, Write};
 

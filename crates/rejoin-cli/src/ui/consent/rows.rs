@@ -1,6 +1,8 @@
-//! Lays out what is shown for consent: every row of it begins with an edge, so that no text can pass for Rejoin's own.
+//! Lays out what is shown for consent: every row of it begins with an edge, so
+//! that no text can pass for Rejoin's own.
 //!
-//! `│` begins a line of the text, `┊` goes on with the line above. Rows are broken where they are full and nowhere else.
+//! `│` begins a line of the text, `┊` goes on with the line above. Rows are broken
+//! where they are full and nowhere else.
 
 use unicode_width::UnicodeWidthChar;
 

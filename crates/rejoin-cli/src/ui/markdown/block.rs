@@ -198,7 +198,8 @@ impl Blocks {
         self.state = State::Unknown;
     }
 
-    /// Makes room for a new line: ends a table and a list that it does not belong to, and adds the gap before it.
+    /// Makes room for a new line: ends a table and a list that it does not
+    /// belong to, and adds the gap before it.
     fn open(&mut self, line: &Line) {
         if line.kind != Kind::Row {
             self.show_table();

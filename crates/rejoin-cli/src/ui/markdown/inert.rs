@@ -12,7 +12,8 @@ pub(super) struct Inert {
 }
 
 impl Inert {
-    /// Takes a character and passes on what is safe by now. Of control characters only `\n` and `\t` are passed on.
+    /// Takes a character and passes on what is safe by now. Of control
+    /// characters only `\n` and `\t` are passed on.
     pub(super) fn push(&mut self, character: char, pass: &mut impl FnMut(char)) {
         if !self.held.is_empty() && self.is_decided_before(character) {
             self.finish(pass);
@@ -43,7 +44,8 @@ impl Inert {
         !is_joined && !is_line_end && !self.may_become_sequence(next)
     }
 
-    /// True when a terminal sequence begins in what is held, has not ended, and could go on with the next character.
+    /// True when a terminal sequence begins in what is held, has not ended, and
+    /// could go on with the next character.
     fn may_become_sequence(&self, next: char) -> bool {
         let mut rest = self.held.as_str();
         while let Some(start) = rest.find(is_introducer) {

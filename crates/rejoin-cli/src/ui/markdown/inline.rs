@@ -1,6 +1,7 @@
 //! Emphasis, code and links inside a line, without their marks.
 //!
-//! A mark is held back until its partner arrives. When it does not within a bounded length, the mark was text.
+//! A mark is held back until its partner arrives. When it does not within a
+//! bounded length, the mark was text.
 
 use super::line::run;
 use super::spread::{Look, Spread};

@@ -1,8 +1,8 @@
 //! Markdown as it arrives: shown once, in order, and never drawn again.
 //!
-//! The text goes through four steps, a character at a time: it is made inert, cut into lines that are headings, items,
-//! code and so on, freed from the marks of emphasis and links, and wrapped. Each step holds back only what it cannot
-//! decide yet, so what is shown does not depend on how the text was cut into pieces.
+//! The text goes through four steps, a character at a time: it is made inert, cut into lines that are
+//! headings, items, code and so on, freed from the marks of emphasis and links, and wrapped. Each step holds
+//! back only what it cannot decide yet, so what is shown does not depend on how the text was cut into pieces.
 
 mod block;
 mod inert;

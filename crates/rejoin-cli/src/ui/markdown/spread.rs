@@ -1,7 +1,7 @@
 //! Words spread over lines: wrapped at the width the screen has when they are shown.
 //!
-//! A word that is wider than the screen is not cut: the terminal goes on in the next row by itself, and what is copied
-//! from there, such as an address, stays whole.
+//! A word that is wider than the screen is not cut: the terminal goes on in the next row by itself, and what
+//! is copied from there, such as an address, stays whole.
 
 use anstyle::{Effects, Style};
 

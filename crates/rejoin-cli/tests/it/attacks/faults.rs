@@ -1,4 +1,5 @@
-//! Attempts to make a fault go by in silence: a system that fails, and a command that says nothing or says "done".
+//! Attempts to make a fault go by in silence: a system that fails, and a
+//! command that says nothing or says "done".
 
 use std::env;
 use std::fs::{self, File};
@@ -19,8 +20,8 @@ use crate::strace::Strace;
 use crate::sweep::{Operation, Stage, failing, operation};
 use crate::world::World;
 
-/// A call that fails in the middle of a command. The attempt succeeds when the command says that all is well and it is not,
-/// or when the way on is blocked afterwards; the control when the call really failed.
+/// A call that fails in the middle of a command. The attempt succeeds when the command says that all is well
+/// and it is not, or when the way on is blocked afterwards; the control when the call really failed.
 fn injected<'a>(
     name: &'a str,
     operation: &'static Operation,
@@ -124,8 +125,8 @@ fn unguarded(path: &Path) -> std::process::ExitStatus {
     program.env(DATABASE, path).stdout(Stdio::null()).stderr(Stdio::null()).status().unwrap()
 }
 
-/// A world on a disk with small blocks of which so much is left, without the shared index of the log. `before` is done to
-/// it while there is room.
+/// A world on a disk with small blocks of which so much is left, without the shared index of the log.
+/// `before` is done to it while there is room.
 fn full(left: u64, before: fn(&World)) -> (World, SmallBlocks) {
     let (world, disk) = Kind::Sqlite.world().unwrap();
     before(&world);

@@ -1,8 +1,8 @@
 //! A folder inherits nobody's permissions and disables nothing.
 //!
-//! Each attempt is made from a folder that the user got from somebody: a clone, a download, what took the place of a
-//! trusted directory. Its control is the same with the user's word: in the project itself, after `rejoin trust`, or after
-//! `rejoin project move` or `merge`.
+//! Each attempt is made from a folder that the user got from somebody: a clone, a download, what took the
+//! place of a trusted directory. Its control is the same with the user's word: in the project itself, after
+//! `rejoin trust`, or after `rejoin project move` or `merge`.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;

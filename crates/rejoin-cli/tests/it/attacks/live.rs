@@ -1,7 +1,8 @@
-//! The store changes under a running program: its files are taken away, or the conversation that is talked in is deleted.
+//! The store changes under a running program: its files are taken away, or the
+//! conversation that is talked in is deleted.
 //!
-//! Nothing is acknowledged that nobody finds again, and whoever talks is told. The control is the same run where nothing
-//! happens to the store.
+//! Nothing is acknowledged that nobody finds again, and whoever talks is told. The control is the same
+//! run where nothing happens to the store.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -29,7 +30,8 @@ fn replace(store: &Path) {
     fs::rename(copy, store).unwrap();
 }
 
-/// Whether `append --jsonl -` acknowledges a line after something was done to the store, and says that all went well.
+/// Whether `append --jsonl -` acknowledges a line after something was done to
+/// the store, and says that all went well.
 fn appends(world: &World, done: impl Fn(&Path), target: Target) -> bool {
     let id = world.started("Lisbon");
     let mut child = world.program(&["append", &id, "--jsonl", "-"]).spawn().unwrap();

@@ -1,7 +1,7 @@
 //! Nothing that another user owns or can write decides anything.
 //!
-//! Each attempt plants something that takes effect for its victim. The control is the same thing in the victim's own hands:
-//! there it does take effect.
+//! Each attempt plants something that takes effect for its victim. The control is the same thing in the
+//! victim's own hands: there it does take effect.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, chown};

@@ -1,5 +1,5 @@
-//! Another directory takes a project's place while the user is asked, or while a talk goes on. What was allowed is not
-//! allowed there.
+//! Another directory takes a project's place while the user is asked, or while a talk goes on.
+//! What was allowed is not allowed there.
 
 use std::fs;
 

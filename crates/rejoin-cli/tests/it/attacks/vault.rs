@@ -1,5 +1,5 @@
-//! Keys that Rejoin holds, as seen by programs that run as the same user: those that it starts, and those that look at
-//! its process.
+//! Keys that Rejoin holds, as seen by programs that run as the same user: those that it
+//! starts, and those that look at its process.
 //!
 //! Everything runs as a user without rights. The control does the same to a shell, which guards nothing.
 

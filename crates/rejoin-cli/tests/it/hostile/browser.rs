@@ -56,7 +56,8 @@ impl Browser {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        // Open for both, a pipe does not wait for a browser that never comes, nor ends before one that comes late.
+        // Open for both, a pipe does not wait for a browser that never comes,
+        // nor ends before one that comes late.
         let open = |name: &str| File::options().read(true).write(true).open(pipe(name)).unwrap();
         let input = open("in");
         let output = listen(open("out"));

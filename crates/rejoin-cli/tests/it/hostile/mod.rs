@@ -1,5 +1,5 @@
-//! What others wrote stays text: in a browser, and on a terminal. The payloads stand in `payloads.jsonl`, one JSON
-//! string on each line; each is put wherever a conversation holds text.
+//! What others wrote stays text: in a browser, and on a terminal. The payloads stand in `payloads.jsonl`, one
+//! JSON string on each line; each is put wherever a conversation holds text.
 
 mod browser;
 mod page;
@@ -64,7 +64,8 @@ fn talk(payload: &str) -> [Message; 3] {
     [user.labelled(payload), reply, results]
 }
 
-/// Stores a talk for each payload, all in one conversation, each on a branch of its own that the payload names.
+/// Stores a talk for each payload, all in one conversation, each on a branch of
+/// its own that the payload names.
 fn plant(world: &World) -> ConversationId {
     world.started("note");
     let archive = world.archive();

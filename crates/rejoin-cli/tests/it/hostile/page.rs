@@ -1,4 +1,5 @@
-//! Exported pages in a real browser: nothing runs, nothing is asked for, and there is nothing but what Rejoin writes.
+//! Exported pages in a real browser: nothing runs, nothing is asked for, and
+//! there is nothing but what Rejoin writes.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -180,7 +181,8 @@ fn text_can_be_read_in_both_colours() {
     let page = world.path("page.html");
     world.rejoin(["export", &id, "--format", "html", "--output", page.to_str().unwrap()]).run();
     browser.visit(&page);
-    // The contrast of every text with what is behind it, by the formula of WCAG; 4.5 is enough for small text.
+    // The contrast of every text with what is behind it, by the formula of
+    // WCAG; 4.5 is enough for small text.
     let faint = r##"(() => {
       const channels = colour => colour.match(/[\d.]+/g).map(Number);
       const light = ([r, g, b]) => [r, g, b].map(c => c / 255).map(c => c <= .03928 ? c / 12.92 : ((c + .055) / 1.055) ** 2.4)

@@ -17,7 +17,8 @@ fn acts(character: char) -> bool {
         || matches!(character, '\u{feff}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// What a command writes to a terminal, and whether it succeeds, without colours, without a pager and without telling how far it is.
+/// What a command writes to a terminal, and whether it succeeds, without colours, without a
+/// pager and without telling how far it is.
 fn on_a_terminal(world: &World, command: &str) -> Option<(String, bool)> {
     let file = world.path("typescript");
     let outcome = Command::new("script")

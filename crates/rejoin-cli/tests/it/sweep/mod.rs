@@ -1,4 +1,5 @@
-//! Commands of which one system call fails, each in its turn: the failure is told, or the result is the same as without it.
+//! Commands of which one system call fails, each in its turn: the failure is told, or
+//! the result is the same as without it.
 //!
 //! A test sweeps some of the calls, evenly. With `REJOIN_PROVE=1`, as in `just prove`, it sweeps all of them.
 
@@ -129,7 +130,8 @@ impl<'o> Stage<'o> {
         self.calls.get(call).map_or(&[], Vec::as_slice)
     }
 
-    /// Runs the command with a call that fails; what is wrong with the outcome, or whether the call was there.
+    /// Runs the command with a call that fails; what is wrong with the outcome,
+    /// or whether the call was there.
     pub(crate) fn fail(&self, failing: Failing, number: usize) -> Result<bool, String> {
         let (output, was_met) = self.run(failing, number);
         let told = String::from_utf8_lossy(&output.stderr).into_owned();

@@ -13,8 +13,9 @@ use crate::store::{BlobNames, Space};
 impl ArchiveImports<'_> {
     /// Imports a source. Importing it again adds only what is new; what is there stays as it is.
     ///
-    /// A conversation that began here, or was read from another place, does not grow from a source that has its id: what is
-    /// new becomes a separate conversation. [`ArchiveImports::add_into`] adds it as a branch instead.
+    /// A conversation that began here, or was read from another place, does not grow from a
+    /// source that has its id: what is new becomes a separate conversation.
+    /// [`ArchiveImports::add_into`] adds it as a branch instead.
     ///
     /// A source that is damaged or cannot be read is [`Invalid`](crate::ErrorKind::Invalid), one that is gone
     /// [`NotFound`](crate::ErrorKind::NotFound): other kinds are of the store.
@@ -24,9 +25,9 @@ impl ArchiveImports<'_> {
 
     /// Imports the one conversation of a source as a branch of another one, where the two begin to differ.
     ///
-    /// Only messages are added: the head, the header, pins and branches of the other one stay as they are. Runs of
-    /// sub-agents are imported as [`ArchiveImports::add`] does. A source with several conversations is
-    /// [`Invalid`](crate::ErrorKind::Invalid).
+    /// Only messages are added: the head, the header, pins and branches of the other one stay as they are.
+    /// Runs of sub-agents are imported as [`ArchiveImports::add`] does. A source with several conversations
+    /// is [`Invalid`](crate::ErrorKind::Invalid).
     pub fn add_into(
         &self,
         id: ConversationId,
@@ -49,12 +50,14 @@ impl ArchiveImports<'_> {
         Ok(text)
     }
 
-    /// True when a conversation began here, or was written to here after it was imported. What an import adds is no use of it.
+    /// True when a conversation began here, or was written to here after it was imported.
+    /// What an import adds is no use of it.
     pub fn was_used_here(&self, stored: &StoredConversation) -> Result<bool> {
         is_used_here(self.archive.store(), stored.id, &stored.conversation, stored.last_active_at)
     }
 
-    /// True when an import added a message to a conversation that was here, or read it from a file of another program.
+    /// True when an import added a message to a conversation that was here, or
+    /// read it from a file of another program.
     pub fn was_imported(&self, id: ConversationId, said: &StoredMessage) -> Result<bool> {
         Ok(said.message.extra.field(SOURCE).is_some() || self.source_of(id, said.id)?.is_some())
     }
@@ -77,7 +80,8 @@ impl Archive {
         self.settled(source, read.and_then(|read| refusal.map(|()| read)), how.mode)
     }
 
-    /// Where an import goes: what is small waits in the queue, and some conversations that are no longer here stay away.
+    /// Where an import goes: what is small waits in the queue, and some
+    /// conversations that are no longer here stay away.
     pub(super) fn destination<'a>(
         &'a self,
         queue: &'a Queue,

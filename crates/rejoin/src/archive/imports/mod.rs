@@ -1,13 +1,14 @@
 //! What was imported before: how each source looked then, and which conversations it gave.
 //!
-//! A source that looks the same is not read again. A conversation that any source gave and that is no longer here was
-//! deleted here; it stays deleted while its source goes on, moves or is copied, unless it is asked for.
+//! A source that looks the same is not read again. A conversation that any source gave and
+//! that is no longer here was deleted here; it stays deleted while its source goes on, moves
+//! or is copied, unless it is asked for.
 //!
-//! A source is noted only after everything that was read of it is stored, so a note is never there without its
-//! conversations.
+//! A source is noted only after everything that was read of it is stored, so a note is
+//! never there without its conversations.
 //!
-//! How a source looked is no history: losing it costs a reading, so it is saved without a sync, and now and then. Losing
-//! which conversations there were would bring deleted ones back, so new ones are synced.
+//! How a source looked is no history: losing it costs a reading, so it is saved without a sync, and now and
+//! then. Losing which conversations there were would bring deleted ones back, so new ones are synced.
 
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::convert::Infallible;
@@ -159,8 +160,9 @@ impl ArchiveImports<'_> {
     /// for each other,
     /// and many of them are one commit.
     ///
-    /// `tell` is called once for each source, in order, with its place and what became of it, when everything that was
-    /// read of it is stored and noted, or refused. An error of `tell` ends the import, and what waits then is not stored.
+    /// `tell` is called once for each source, in order, with its place and what became of it, when
+    /// everything that was read of it is stored and noted, or refused. An error of `tell` ends the
+    /// import, and what waits then is not stored.
     pub fn add_all<'s, E, F>(
         &self,
         imports: &mut Imports,
@@ -250,7 +252,8 @@ impl Archive {
             if let Ok(imported) = &imported
                 && mode == ImportMode::Store
             {
-                // What was read as a format that it is not of, and gave nothing, is still a file of no known format.
+                // What was read as a format that it is not of, and gave
+                // nothing, is still a file of no known format.
                 let is_any = !imported.conversations.is_empty() || !imported.deleted.is_empty();
                 if is_any || format.detect(source) == Detection::Yes {
                     imports.add(source, look, imported);

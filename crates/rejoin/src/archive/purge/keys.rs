@@ -1,5 +1,5 @@
-//! New keys after a purge, where what is kept is sealed: a disk keeps what was erased from it, and a key of today must not
-//! open that.
+//! New keys after a purge, where what is kept is sealed: a disk keeps what was erased from it,
+//! and a key of today must not open that.
 
 use std::time::Duration;
 
@@ -54,7 +54,8 @@ impl Archive {
         self.vault.as_deref().filter(|vault| vault.replaces_keys())
     }
 
-    /// Remembers that keys have to be replaced, before anything goes: a purge that is cut off is made up for by the next.
+    /// Remembers that keys have to be replaced, before anything goes: a purge that
+    /// is cut off is made up for by the next.
     pub(in crate::archive) fn expect_new_keys(&self) {
         if self.key_replacer().is_none() {
             return;

@@ -1,8 +1,9 @@
-//! Purging: conversations go with every trace, a report says what became of each, and whoever follows the events is told.
+//! Purging: conversations go with every trace, a report says what became of each,
+//! and whoever follows the events is told.
 //!
-//! The runs of sub-agents go before the conversation that started them, and lines of the prompt before the conversation that
-//! says the same. Then, once for all: the keys of a vault are replaced, the store's log is cut, the report goes to the audit
-//! log, and followers get a notice.
+//! The runs of sub-agents go before the conversation that started them, and lines of the prompt before the
+//! conversation that says the same. Then, once for all: the keys of a vault are replaced, the store's log is
+//! cut, the report goes to the audit log, and followers get a notice.
 
 mod keys;
 mod reason;
@@ -40,9 +41,10 @@ impl ArchiveRemoval<'_> {
     /// names those. So do the lines of
     /// the [prompt history](crate::parts::ArchiveState::prompt_history) that say what they said.
     ///
-    /// One that cannot be purged does not stop the others. `tell` is told how many are done. Those who follow the events
-    /// are told of the purge when it is complete. What a disk keeps of overwritten blocks is beyond any program; in a
-    /// vault the key goes too, and the keys that opened it are replaced, once for all that went.
+    /// One that cannot be purged does not stop the others. `tell` is told how many are done. Those
+    /// who follow the events are told of the purge when it is complete. What a disk keeps of
+    /// overwritten blocks is beyond any program; in a vault the key goes too, and the keys that
+    /// opened it are replaced, once for all that went.
     pub fn purge(
         &self,
         ids: &[ConversationId],
@@ -63,7 +65,8 @@ impl ArchiveRemoval<'_> {
 
     /// The runs of sub-agents that a purge of these conversations takes along, each after what started it.
     ///
-    /// Whoever asks before a purge shows them too. All of them go, also those that are held or have an expiry of their own.
+    /// Whoever asks before a purge shows them too. All of them go, also those that are
+    /// held or have an expiry of their own.
     pub fn purged_along(&self, ids: &[ConversationId]) -> Result<Vec<StoredConversation>> {
         if ids.is_empty() {
             return Ok(Vec::new());
@@ -85,8 +88,8 @@ impl ArchiveRemoval<'_> {
         Ok(purging.finish())
     }
 
-    /// Does what a purge had to leave: erases what somebody was reading, replaces keys that could not be. True when nothing
-    /// is left.
+    /// Does what a purge had to leave: erases what somebody was reading, replaces keys that
+    /// could not be. True when nothing is left.
     pub fn finish_erasing(&self) -> Result<bool> {
         if self.archive.needs_new_keys()? {
             let keys = self.archive.renew_keys(RETRIED);
@@ -97,7 +100,8 @@ impl ArchiveRemoval<'_> {
 }
 
 impl Archive {
-    /// Each conversation once, after the runs that it started: a purge that is cut off leaves what names the rest.
+    /// Each conversation once, after the runs that it started: a purge that is
+    /// cut off leaves what names the rest.
     fn with_runs(&self, ids: &[ConversationId]) -> Result<Vec<ConversationId>> {
         let mut all: Vec<ConversationId> =
             self.removal().purged_along(ids)?.iter().map(|run| run.id).collect();
@@ -107,14 +111,16 @@ impl Archive {
         Ok(all)
     }
 
-    /// Remembers that something has to be erased, before it is removed: a purge that is cut off is made up for by the next.
+    /// Remembers that something has to be erased, before it is removed: a purge that
+    /// is cut off is made up for by the next.
     pub(super) fn expect_erasing(&self) {
         if let Err(error) = self.state().remember(UNERASED, Some(&self.now().to_string())) {
             tracing::warn!(kind = error.kind().as_str(), "it was not noted that something has to be erased");
         }
     }
 
-    /// Erases what the store still holds of what was removed; true when nothing is left, else it is remembered.
+    /// Erases what the store still holds of what was removed; true when nothing
+    /// is left, else it is remembered.
     pub(super) fn erase_traces(&self) -> Result<bool> {
         let is_erased = self.store().maintain(Task::Checkpoint, ERASING)?.left == 0;
         let rest = (!is_erased).then(|| self.now().to_string());
@@ -124,7 +130,8 @@ impl Archive {
         Ok(is_erased)
     }
 
-    /// Ends a purge: its report goes to the audit log, and those who follow the events are told, with what went last.
+    /// Ends a purge: its report goes to the audit log, and those who follow the
+    /// events are told, with what went last.
     pub(super) fn complete_purge(&self, report: &mut PurgeReport, last: Option<ConversationId>) {
         report.completed_at = self.now();
         self.note_done(report.entry());

@@ -5,8 +5,8 @@ use crate::archive::purge::{UNERASED, keys};
 use crate::error::Result;
 use crate::store::{BlobNames, Put, Safety, Space};
 
-/// What holds content without belonging to a conversation. The keys of a vault, the audit log and the notes of imports,
-/// which are hashes and ids, stay.
+/// What holds content without belonging to a conversation. The keys of a vault, the audit log and the notes
+/// of imports, which are hashes and ids, stay.
 const UNOWNED: [Space; 4] = [Space::State, Space::Project, Space::Attachment, Space::Notice];
 
 /// What became of it in a purge.

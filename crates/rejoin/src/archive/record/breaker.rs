@@ -1,4 +1,5 @@
-//! When to try a failing store again: after pauses that grow, so that each message does not wait for the same failure.
+//! When to try a failing store again: after pauses that grow, so that each
+//! message does not wait for the same failure.
 
 use std::time::Duration;
 

@@ -1,11 +1,12 @@
 //! Saves a talk while it happens, and never stands in its way.
 //!
-//! A finished message is appended. A reply that is still arriving is the open turn, which replaces itself and is not
-//! history; it goes in the same write that appends the finished reply. When the store fails, messages wait here in
-//! order and are tried again with growing pauses; nothing is written twice, because a turn keeps its ids.
+//! A finished message is appended. A reply that is still arriving is the open turn, which replaces
+//! itself and is not history; it goes in the same write that appends the finished reply. When the store
+//! fails, messages wait here in order and are tried again with growing pauses; nothing is written
+//! twice, because a turn keeps its ids.
 //!
-//! The message of the user is to be appended before the request leaves. A crash then leaves a complete turn, or an open one
-//! that can be kept or discarded.
+//! The message of the user is to be appended before the request leaves. A crash then leaves a complete turn,
+//! or an open one that can be kept or discarded.
 
 mod breaker;
 mod open_turn;
@@ -38,9 +39,9 @@ const NAME_LENGTH: usize = 10;
 
 /// Saves a talk while it happens.
 ///
-/// A conversation that another program deletes meanwhile stays deleted. What is said afterwards goes to a new one with
-/// the same project, kind and settings, and the receipt names it. When only the message that the next one would follow
-/// is gone, the talk goes on from the conversation's head.
+/// A conversation that another program deletes meanwhile stays deleted. What is said afterwards goes to a new
+/// one with the same project, kind and settings, and the receipt names it. When only the message that the
+/// next one would follow is gone, the talk goes on from the conversation's head.
 pub struct Recorder {
     handle: Handle,
     /// Who records, so that another program can tell whether this one still lives.
@@ -112,7 +113,8 @@ impl Recorder {
         }
     }
 
-    /// Sets how to find out how many bytes may still be written, so that little room is told before there is none.
+    /// Sets how to find out how many bytes may still be written, so that little
+    /// room is told before there is none.
     #[must_use]
     pub fn watching_room(mut self, room: impl Fn() -> Option<u64> + Send + 'static) -> Self {
         self.strains.watch_room(room);
@@ -129,7 +131,8 @@ impl Recorder {
         std::mem::take(&mut self.begun_again)
     }
 
-    /// Sets how to open the store again. A store whose file system failed once takes no more until that is done.
+    /// Sets how to open the store again. A store whose file system failed once
+    /// takes no more until that is done.
     #[must_use]
     pub fn reopening(mut self, open: impl FnMut() -> Result<Archive> + Send + 'static) -> Self {
         self.reopen = Some(Box::new(open));
@@ -148,8 +151,8 @@ impl Recorder {
 
     /// Saves finished messages as one turn, and takes the open turn away in the same write.
     ///
-    /// Only a turn that is wrong in itself is an error: one that is not complete, or too large. It is not kept then.
-    /// When the store fails the messages wait.
+    /// Only a turn that is wrong in itself is an error: one that is not complete, or too large. It is not
+    /// kept then. When the store fails the messages wait.
     pub fn append(&mut self, mut messages: Vec<Message>) -> Result<Saved> {
         if let Some(lack) = incomplete(&messages) {
             return Err(Error::invalid(format!("the turn is not complete: {lack}")));
@@ -169,7 +172,8 @@ impl Recorder {
 
     /// Tries to save what waits, unless the store failed so recently that trying again would only cost time.
     ///
-    /// The answer is about the newest turn. It is an error when the store refused that one for good, and it is dropped.
+    /// The answer is about the newest turn. It is an error when the store refused
+    /// that one for good, and it is dropped.
     pub fn retry(&mut self) -> Result<Saved> {
         if self.breaker.allows(self.handle.archive().now()) { self.flush() } else { Ok(Saved::Later) }
     }
@@ -266,11 +270,12 @@ impl Recorder {
         self.cause = Some(error);
     }
 
-    /// Saves what has arrived of a reply, in place of what was saved before, and returns whether it is on disk.
+    /// Saves what has arrived of a reply, in place of what was saved before,
+    /// and returns whether it is on disk.
     ///
-    /// It is not while the store fails, or while messages before it wait: what it follows would not be there. Thinking
-    /// that is still arriving is marked by the field `isThinkingComplete`, `false`. It is never kept as a message, so
-    /// nothing is written before there is more than thinking.
+    /// It is not while the store fails, or while messages before it wait: what it follows would not be there.
+    /// Thinking that is still arriving is marked by the field `isThinkingComplete`, `false`. It is never kept
+    /// as a message, so nothing is written before there is more than thinking.
     pub fn save_open(&mut self, partial: &Message, results: &[Message]) -> bool {
         let is_possible = self.waiting.is_empty() && self.breaker.allows(self.handle.archive().now());
         is_possible && self.flush_open(partial, results)
@@ -353,7 +358,8 @@ impl Recorder {
         Ok(())
     }
 
-    /// Ends the talk for now, and adds what was measured while it was recorded. While messages wait this fails.
+    /// Ends the talk for now, and adds what was measured while it was recorded.
+    /// While messages wait this fails.
     pub fn end(&mut self, ending: Ending) -> Result<StoredConversation> {
         self.settle()?;
         let stored = self.handle.archive().end_measured(self.handle.id(), ending, &self.tally.metrics())?;
@@ -380,8 +386,8 @@ impl Recorder {
 
 /// True when what the store holds is unknown until it is opened again.
 ///
-/// One whose files were taken away stays open: another one would be made in its place, and this one takes writes again
-/// once its files are back.
+/// One whose files were taken away stays open: another one would be made in its place, and this one takes
+/// writes again once its files are back.
 pub(crate) fn is_in_doubt(error: &Error) -> bool {
     error.kind() == ErrorKind::Unavailable && Displaced::cause_of(error).is_none()
 }

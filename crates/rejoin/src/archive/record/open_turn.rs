@@ -103,9 +103,10 @@ impl OpenTurn {
 impl ArchiveOpenTurns<'_> {
     /// Replies of a conversation that were still arriving when they were last saved, oldest first.
     ///
-    /// One of them may belong to a process that is still at work; its `writer` tells which. What cannot be read is
-    /// passed over and stays where it is, so that it never stands in the way. One that is torn, or does not open, is looked
-    /// at once more, because it may just be replaced; after that it is passed over. The next save writes it whole.
+    /// One of them may belong to a process that is still at work; its `writer` tells which. What cannot be
+    /// read is passed over and stays where it is, so that it never stands in the way. One that is torn, or
+    /// does not open, is looked at once more, because it may just be replaced; after that it is passed
+    /// over. The next save writes it whole.
     pub fn list(&self, conversation: ConversationId) -> Result<Vec<OpenTurn>> {
         let (mut found, mut read) = self.archive.read_open_turns(conversation);
         if is_damaged(&read) {

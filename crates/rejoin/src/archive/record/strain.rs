@@ -126,7 +126,8 @@ impl Strains {
 }
 
 impl Archive {
-    /// Tells those who follow the store, in this process and in others. One that takes no notice loses nothing else.
+    /// Tells those who follow the store, in this process and in others. One
+    /// that takes no notice loses nothing else.
     pub(crate) fn tell_strains(&self, strains: &mut Strains, id: ConversationId) {
         for strain in strains.take_untold() {
             let (store, at) = (self.store(), self.now());

@@ -12,8 +12,8 @@ use crate::archive::{Archive, List};
 use crate::error::{ErrorKind, Result};
 use crate::model::Time;
 
-/// A clock this far ahead of everything that is known may be wrong. It is longer than most absences, and shorter than
-/// what a clock without a battery is off.
+/// A clock this far ahead of everything that is known may be wrong. It is longer than most absences, and
+/// shorter than what a clock without a battery is off.
 const FAR: i64 = 30 * DAY;
 
 /// How far a clock may be set back by whoever keeps it right: a leap, a correction over the network.

@@ -1,8 +1,9 @@
 //! Retention: how long conversations are kept, and what goes when.
 //!
-//! Expiry is computed from the policy when it is asked for; only an expiry of its own is stored with a conversation.
-//! Whoever starts a conversation decides whether it follows the policy at all: a library or a script that says nothing
-//! keeps for ever. What is held never goes, and neither does what is in use. Runs of sub-agents go with what started them.
+//! Expiry is computed from the policy when it is asked for; only an expiry of its own is stored with a
+//! conversation. Whoever starts a conversation decides whether it follows the policy at all: a library or a
+//! script that says nothing keeps for ever. What is held never goes, and neither does what is in use. Runs of
+//! sub-agents go with what started them.
 
 mod clock;
 mod plan;

@@ -98,7 +98,8 @@ impl ArchiveRetention<'_> {
 }
 
 impl Archive {
-    /// True when a conversation is named as active, has a reply that is not settled, or is open in a living process.
+    /// True when a conversation is named as active, has a reply that is not
+    /// settled, or is open in a living process.
     pub(super) fn is_in_use(&self, id: ConversationId, sweep: &Sweep<'_>) -> Result<bool> {
         if sweep.active.contains(&id) {
             return Ok(true);

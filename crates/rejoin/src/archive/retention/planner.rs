@@ -101,8 +101,8 @@ impl<'a> Planner<'a> {
         Ok(sorted)
     }
 
-    /// True for a run that the policy decides about by itself: what started it is gone, or somebody decided so and does not
-    /// hold the whole.
+    /// True for a run that the policy decides about by itself: what started it is gone, or somebody
+    /// decided so and does not hold the whole.
     fn decides(&mut self, run: &StoredConversation) -> Result<bool> {
         let (mut root, mut next) = (None, run.parent());
         for _ in 0..DEEPEST {
@@ -206,8 +206,8 @@ const fn cause_of(stored: &StoredConversation) -> Cause {
 }
 
 impl Retention {
-    /// True for a conversation of which there may be too many. For ever means for ever, and so does until a day. Runs of
-    /// sub-agents belong to another conversation and do not count.
+    /// True for a conversation of which there may be too many. For ever means for ever, and so does until a
+    /// day. Runs of sub-agents belong to another conversation and do not count.
     fn counts(&self, stored: &StoredConversation) -> bool {
         let header = &stored.conversation;
         self.days.is_some()

@@ -45,15 +45,17 @@ impl ArchiveRetention<'_> {
     /// Takes away what has expired, and purges it like
     /// [`ArchiveRemoval::purge`](crate::parts::ArchiveRemoval::purge).
     ///
-    /// Each conversation is looked at again right before it goes: what was used, held or deleted meanwhile is passed by.
+    /// Each conversation is looked at again right before it goes: what was used,
+    /// held or deleted meanwhile is passed by.
     pub fn sweep(&self, sweep: &Sweep<'_>) -> Result<Swept> {
         self.sweep_all(&[*sweep], &mut |_| Ok(()))
     }
 
     /// Does several sweeps, such as one for each project, as one purge: keys are replaced once.
     ///
-    /// `before` is told of each right before it goes, so that whoever keeps something beside the store that says the same can
-    /// let it go first. If that fails, it does not go. The runs of sub-agents go with their conversation, before it.
+    /// `before` is told of each right before it goes, so that whoever keeps something beside the store
+    /// that says the same can let it go first. If that fails, it does not go. The runs of sub-agents
+    /// go with their conversation, before it.
     pub fn sweep_all(
         &self,
         sweeps: &[Sweep<'_>],
@@ -102,7 +104,8 @@ impl ArchiveRetention<'_> {
 }
 
 impl Archive {
-    /// What goes of a conversation and its runs, those first; nothing when it was used, held or deleted meanwhile.
+    /// What goes of a conversation and its runs, those first; nothing when it
+    /// was used, held or deleted meanwhile.
     fn still_due(
         &self,
         first: &Expiring,
@@ -127,8 +130,8 @@ impl Archive {
         Ok(going)
     }
 
-    /// True when a message is younger than the policy allows. A clock that was set back for a while has dated the last
-    /// activity too early, and not what was said before.
+    /// True when a message is younger than the policy allows. A clock that was set back for a while has dated
+    /// the last activity too early, and not what was said before.
     fn was_used_since(&self, stored: &StoredConversation, sweep: &Sweep<'_>) -> Result<bool> {
         let now = self.now();
         let mut newest = stored.last_active_at;

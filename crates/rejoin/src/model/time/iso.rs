@@ -6,8 +6,8 @@ use crate::model::time::day_of;
 /// The earliest and the latest second that a time may have.
 const SECONDS: std::ops::RangeInclusive<i64> = -377_705_023_201..=253_402_207_200;
 
-/// Reads a date, a time of day and an offset, such as `2026-11-15 20:27:27,5+01:00[Europe/Lisbon]`. The name of a zone says
-/// nothing that the offset does not. A leap second is the one before it.
+/// Reads a date, a time of day and an offset, such as `2026-11-15 20:27:27,5+01:00[Europe/Lisbon]`. The name
+/// of a zone says nothing that the offset does not. A leap second is the one before it.
 pub(super) fn parse(text: &[u8]) -> Option<Time> {
     let mut rest = Rest(text);
     let (year, month, day) = rest.date()?;

@@ -62,7 +62,8 @@ impl Time {
         Self::from_micros(self.0.saturating_add(micros))
     }
 
-    /// The latest time that a clock can show while one that shows this time is right, whatever their time zones.
+    /// The latest time that a clock can show while one that shows this time is
+    /// right, whatever their time zones.
     pub(crate) const fn a_day_later(self) -> Self {
         self.plus_micros(86_400_000_000)
     }

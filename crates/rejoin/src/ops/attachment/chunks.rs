@@ -9,8 +9,8 @@ use crate::model::{ConversationId, Digest};
 use crate::ops::attachment::card;
 use crate::store::{BlobNames, Put, Read, Space};
 
-/// The chunks that make up an attachment when it is cut at a size. Those of another size have other names, so that two who
-/// store the same bytes at once and cut them differently do not get into each other's way.
+/// The chunks that make up an attachment when it is cut at a size. Those of another size have other names, so
+/// that two who store the same bytes at once and cut them differently do not get into each other's way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Set {
     /// The size; none for chunks of an older store, whose names do not have it.
@@ -148,8 +148,8 @@ pub(super) fn digest_of(bytes: &[u8]) -> Digest {
 
 /// Hands over the bytes of an attachment, one chunk after the other, and tells how many there are.
 ///
-/// One that is not there is not found. One that lacks a chunk, or is not what its digest says, is corrupt; what was handed
-/// over by then has to be thrown away.
+/// One that is not there is not found. One that lacks a chunk, or is not what its digest says, is corrupt;
+/// what was handed over by then has to be thrown away.
 pub(crate) fn read(
     store: &dyn Read,
     owner: ConversationId,

@@ -57,8 +57,8 @@ impl AttachmentWriter<'_> {
         Ok(())
     }
 
-    /// Stores once more what a turn refers to that is stored, if somebody erased it meanwhile: whoever looked for references
-    /// before the turn was there found none.
+    /// Stores once more what a turn refers to that is stored, if somebody erased it meanwhile: whoever looked
+    /// for references before the turn was there found none.
     pub(crate) fn confirm(&self, detached: &[Detached]) -> Result<()> {
         for detached in detached {
             let card = card::card(self.store, self.owner, detached.digest)?;
@@ -75,7 +75,8 @@ impl AttachmentWriter<'_> {
         Ok(())
     }
 
-    /// What stores attachments together with the turn that opens their conversation, which cannot own anything before.
+    /// What stores attachments together with the turn that opens their
+    /// conversation, which cannot own anything before.
     pub(crate) fn together(&self, detached: &[Detached]) -> Result<Together> {
         let mut together = Together::default();
         for Detached { kind, digest, bytes } in detached {

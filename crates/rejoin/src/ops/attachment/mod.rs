@@ -1,8 +1,9 @@
-//! Attachments: the bytes of large blocks, kept beside their conversation in chunks and named by their SHA-256.
+//! Attachments: the bytes of large blocks, kept beside their conversation in
+//! chunks and named by their SHA-256.
 //!
-//! Order of a write: the card, which says what will be there; the chunks; the turn that refers to them, which settles
-//! the card in the same step. So a crash leaves at most a card that waits, with chunks that nothing refers to, and
-//! [`erase_unused`] finds them without reading a chunk.
+//! Order of a write: the card, which says what will be there; the chunks; the turn that refers to them, which
+//! settles the card in the same step. So a crash leaves at most a card that waits, with chunks that nothing
+//! refers to, and [`erase_unused`] finds them without reading a chunk.
 
 mod card;
 mod chunks;
@@ -24,8 +25,8 @@ use crate::error::{ErrorKind, Result};
 use crate::model::{ConversationId, Digest, Message, MessageId};
 use crate::store::Read;
 
-/// Gives the blocks of messages their bytes back. One whose attachment is missing or damaged goes on referring to it,
-/// because a conversation must stay readable; a check names it.
+/// Gives the blocks of messages their bytes back. One whose attachment is missing or damaged goes on
+/// referring to it, because a conversation must stay readable; a check names it.
 pub(crate) fn fill<'m>(
     store: &dyn Read,
     owner: ConversationId,

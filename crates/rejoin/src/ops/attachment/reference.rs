@@ -1,4 +1,5 @@
-//! Blocks that refer to an attachment: their bytes are taken out before they are stored, and put back when they are read.
+//! Blocks that refer to an attachment: their bytes are taken out before they are
+//! stored, and put back when they are read.
 //!
 //! ```text
 //! {"type":"image","mime_type":"image/png","data":"…"}
@@ -15,8 +16,8 @@ use crate::model::{AttachmentKind, Block, Digest, Json, Media, Message, uri_of};
 use crate::ops::attachment::Origin;
 use crate::ops::attachment::chunks::digest_of;
 
-/// Data of more characters is kept as an attachment. Below that, a chunk and its card would cost more than they save; and
-/// the value is part of the format, because digests are of what is stored.
+/// Data of more characters is kept as an attachment. Below that, a chunk and its card would cost more than
+/// they save; and the value is part of the format, because digests are of what is stored.
 const INLINE: usize = 256 << 10;
 
 /// The field of a block that says what was taken out of it.
@@ -72,7 +73,8 @@ fn is_large(media: &Media) -> bool {
     media.data.as_ref().is_some_and(|data| data.len() > INLINE)
 }
 
-/// Removes what the writer of a message that is about to be stored says was taken out before: only the archive knows.
+/// Removes what the writer of a message that is about to be stored says was
+/// taken out before: only the archive knows.
 pub(crate) fn disown(message: &mut Message) {
     for media in media_of(message).filter(|media| media.attachment().is_some()) {
         media.extra.remove(FIELD);

@@ -8,11 +8,12 @@ use crate::ops::attachment::card::{self, Card, cards};
 use crate::ops::attachment::{chunks, referred};
 use crate::store::{BlobNames, ListQuery, Order, Put, Safety, Selection, Space, Store};
 
-/// How long a turn may be under way after its attachments were written: as long as a store may fail and come back.
+/// How long a turn may be under way after its attachments were written: as long
+/// as a store may fail and come back.
 const UNDER_WAY: i64 = 60 * 60 * 1_000_000;
 
-/// Erases the attachments of a conversation that nothing refers to, and tells which. One whose turn may still be under
-/// way stays, unless it is named in `certain`.
+/// Erases the attachments of a conversation that nothing refers to, and tells which. One whose turn may still
+/// be under way stays, unless it is named in `certain`.
 pub(crate) fn erase_unused(
     store: &dyn Store,
     owner: ConversationId,
@@ -52,8 +53,8 @@ pub(crate) fn erase_unused(
 /// How many bytes of an attachment that goes are held.
 const HELD: u64 = 8 << 20;
 
-/// What is erased of an attachment. A turn that refers to it may be stored between the last look and the erasing: it is held
-/// until the next look, unless it is large.
+/// What is erased of an attachment. A turn that refers to it may be stored between the last look and the
+/// erasing: it is held until the next look, unless it is large.
 struct Pieces {
     names: BTreeSet<Vec<u8>>,
     held: Vec<(Vec<u8>, Vec<u8>)>,

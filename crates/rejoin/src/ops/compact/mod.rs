@@ -1,8 +1,8 @@
 //! Compaction: what is kept of a conversation that grew too long, apart from asking anyone for a summary.
 //!
-//! Pure: the caller brings the way tokens are counted, and the words of the summary. Nothing here edits history; the
-//! result is one message to append: a summary with the ids of what stays. So a resume, a fork and another program show the
-//! same, and undoing it is a mark in the header.
+//! Pure: the caller brings the way tokens are counted, and the words of the summary. Nothing here edits
+//! history; the result is one message to append: a summary with the ids of what stays. So a resume, a fork
+//! and another program show the same, and undoing it is a mark in the header.
 
 mod loss;
 mod select;
@@ -92,8 +92,8 @@ impl AsRef<str> for Spoken {
 
 /// The user's own messages that a compaction may choose from, oldest first.
 ///
-/// Summaries are not among them, nor what a program said in the user's name, nor empty messages. Pinned ones stay in
-/// any case, and are not among them either.
+/// Summaries are not among them, nor what a program said in the user's name, nor empty messages. Pinned ones
+/// stay in any case, and are not among them either.
 pub fn user_messages(path: &[Said<'_>]) -> Vec<Spoken> {
     let spoken = path
         .iter()

@@ -11,8 +11,8 @@ pub(crate) struct Selected {
     pub cut: Option<String>,
 }
 
-/// Chooses from the newest back, whole, until the budget is used up. The first that does not fit is cut in the middle,
-/// and it is the last that is looked at. They come back oldest first, as they were given.
+/// Chooses from the newest back, whole, until the budget is used up. The first that does not fit is cut in
+/// the middle, and it is the last that is looked at. They come back oldest first, as they were given.
 pub(crate) fn select<T: AsRef<str>>(texts: &[T], budget: u64, count: &Count<'_>) -> Vec<Selected> {
     let mut selected = Vec::new();
     let mut left = budget;
@@ -32,9 +32,9 @@ pub(crate) fn select<T: AsRef<str>>(texts: &[T], budget: u64, count: &Count<'_>)
     selected
 }
 
-/// Cuts the middle out of a text so that it takes at most `most` tokens. Of the characters that would fit, four tenths
-/// stay at the beginning and four at the end, and the rest is room for a marker that says how many characters are
-/// missing. None when not even the marker fits.
+/// Cuts the middle out of a text so that it takes at most `most` tokens. Of the characters that would fit,
+/// four tenths stay at the beginning and four at the end, and the rest is room for a marker that says how
+/// many characters are missing. None when not even the marker fits.
 pub(crate) fn truncate_middle(text: &str, most: u64, count: &Count<'_>) -> Option<String> {
     let tokens = count(text);
     if tokens <= most {

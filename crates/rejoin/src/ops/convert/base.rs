@@ -1,5 +1,5 @@
-//! What two stores had in common when one was copied into the other, kept in the copy: so that copying again knows which of
-//! them has changed since, and what was changed in the copy stays.
+//! What two stores had in common when one was copied into the other, kept in the copy: so that copying again
+//! knows which of them has changed since, and what was changed in the copy stays.
 
 use std::collections::BTreeMap;
 
@@ -26,8 +26,8 @@ pub(crate) struct Base {
     /// True when the copy was whole once.
     is_whole: bool,
     conversations: BTreeMap<ConversationId, Digest>,
-    /// By the number of the space, and of those that belong to conversations by owner; none while they are copied. What is not
-    /// here was empty.
+    /// By the number of the space, and of those that belong to conversations by owner; none while they
+    /// are copied. What is not here was empty.
     blobs: BTreeMap<String, Option<Digest>>,
 }
 

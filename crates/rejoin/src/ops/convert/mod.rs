@@ -1,8 +1,9 @@
-//! Copying everything from one store into another: conversations with their ids, digests, notes and branches, and blobs.
+//! Copying everything from one store into another: conversations with their ids,
+//! digests, notes and branches, and blobs.
 //!
-//! It can be interrupted and begun again: what is there is recognised by its ids and links. Nothing is taken away from
-//! the source, and nothing from the copy but what the source once had and removed. Once a copy was whole, what is changed in
-//! it is its own and stays (`base.rs`).
+//! It can be interrupted and begun again: what is there is recognised by its ids and links. Nothing is taken
+//! away from the source, and nothing from the copy but what the source once had and removed. Once a copy was
+//! whole, what is changed in it is its own and stays (`base.rs`).
 
 mod base;
 
@@ -84,8 +85,9 @@ impl Moment {
     }
 }
 
-/// Compares two stores, link by link and blob by blob, and tells the moment at which the first was the same as the second.
-/// The first difference is the error, unless the copy was changed since it was whole. What was compared is noted.
+/// Compares two stores, link by link and blob by blob, and tells the moment at which the first was
+/// the same as the second. The first difference is the error, unless the copy was changed since it
+/// was whole. What was compared is noted.
 pub(crate) fn compare(
     from: &dyn Store,
     to: &dyn Store,
@@ -204,7 +206,8 @@ fn links(store: &dyn Read, id: ConversationId) -> Result<Links> {
     Ok(links)
 }
 
-/// Conversations of which something was removed or rewritten, so that a copy may hold what the source does not.
+/// Conversations of which something was removed or rewritten, so that a copy
+/// may hold what the source does not.
 type Reduced = BTreeSet<ConversationId>;
 
 /// Those that a store tells of.
@@ -296,7 +299,8 @@ fn copy_conversation(
         Since::Both => return Err(both_changed(row.id)),
         Since::Unknown | Since::Source => {
             base.forget(row.id, to)?;
-            // Messages that are gone from the source, or were rewritten, must not stay in a copy that was begun.
+            // Messages that are gone from the source, or were rewritten, must
+            // not stay in a copy that was begun.
             let is_ahead = theirs.iter().flatten().any(|(id, link)| !is_of(link, ours.get(id)));
             if is_ahead && let Some(there) = &there {
                 remove(from, to, there, reduced)?;
@@ -421,8 +425,9 @@ fn settle(to: &dyn Store, row: &Row) -> Result<()> {
     to.amend(row.id, None, &Change::Head(row.head.as_ref().map(|head| head.id)), at).map(drop)
 }
 
-/// Copies the blobs of a space and an owner, in bounded pieces, and erases those that the source does not have. Where the copy
-/// was changed since it was whole, only names that it does not have are copied, and nothing is erased.
+/// Copies the blobs of a space and an owner, in bounded pieces, and erases those that the source
+/// does not have. Where the copy was changed since it was whole, only names that it does not
+/// have are copied, and nothing is erased.
 fn copy_blobs(from: &dyn Store, to: &dyn Store, whose: Whose, base: &mut Base) -> Result<()> {
     let Whose(space, owner) = whose;
     let (ours, theirs) = (blobs(from, space, owner)?, blobs(to, space, owner)?);

@@ -1,4 +1,5 @@
-//! What can be wrong with a store or its place, each as a value, so that any front end can say what to do about it.
+//! What can be wrong with a store or its place, each as a value, so that any
+//! front end can say what to do about it.
 
 use std::fmt;
 use std::path::PathBuf;

@@ -152,7 +152,8 @@ fn judge_opening(found: &Examination) -> Option<Ailment> {
     }
 }
 
-/// Looks through everything in an open store; `report` is told how many conversations are done, and how many there are.
+/// Looks through everything in an open store; `report` is told how many
+/// conversations are done, and how many there are.
 pub(crate) fn diagnose_contents(
     store: &dyn Store,
     now: Time,

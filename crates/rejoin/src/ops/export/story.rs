@@ -113,7 +113,8 @@ impl<'a> Story<'a> {
         self.pinned.contains(&place)
     }
 
-    /// What the branch that begins with this message is called: its name, its label, or what is said there first.
+    /// What the branch that begins with this message is called: its name, its
+    /// label, or what is said there first.
     pub(super) fn branch_name(&self, place: usize) -> String {
         let found = self.messages[place];
         let label = found.message.label.as_deref();

@@ -22,7 +22,8 @@ pub enum Extent {
 /// How messages are called in a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Naming {
-    /// As at their source, if they were imported, and without what an import added to them: for other programs.
+    /// As at their source, if they were imported, and without what an import
+    /// added to them: for other programs.
     Source,
     /// As here, and exactly as they are kept: for people, and for files of Rejoin.
     Own,
@@ -31,8 +32,8 @@ pub(crate) enum Naming {
 /// What started a run of a sub-agent: its conversation, its message, its name and which of its runs.
 pub(crate) type Started = (ConversationId, MessageId, String, String);
 
-/// Adds a conversation to a tree, under the id that it has here, so that what is written is never mistaken for what was
-/// read.
+/// Adds a conversation to a tree, under the id that it has here, so that what is written
+/// is never mistaken for what was read.
 pub(crate) fn add_to_tree(
     tree: &mut Tree,
     naming: Naming,
@@ -77,8 +78,8 @@ pub(crate) fn add_to_tree(
     );
 }
 
-/// A view as a conversation of its own: what a model is sent, one message after the other, without any mark of what was
-/// left out. A summary is a text like any other.
+/// A view as a conversation of its own: what a model is sent, one message after the other, without any mark
+/// of what was left out. A summary is a text like any other.
 pub(crate) fn view_tree(id: ConversationId, header: Conversation, view: View<'_>, now: Time) -> Tree {
     let mut conversation = SourceConversation::new(id.to_string(), now);
     conversation.header = header;

@@ -1,8 +1,8 @@
 //! When an imported conversation was last active, and whether that was here.
 //!
-//! An import dates a conversation by what its source says, which is not use. The time of the import that last did so is known:
-//! the header has it, and a note if the conversation has grown since. Any activity after that time was somebody's here.
-//! From then on imports leave the time of the last activity alone.
+//! An import dates a conversation by what its source says, which is not use. The time of the import that last
+//! did so is known: the header has it, and a note if the conversation has grown since. Any activity after
+//! that time was somebody's here. From then on imports leave the time of the last activity alone.
 
 use crate::error::Result;
 use crate::model::{Conversation, ConversationId, Time};
@@ -36,7 +36,8 @@ pub(super) fn note(id: ConversationId, bytes: &[u8]) -> Put<'_> {
     Put { space: Space::State, owner: Some(id), name: NAME, bytes: Some(bytes) }
 }
 
-/// True when somebody wrote in a conversation here: it began here, or was active after the last import that dated it.
+/// True when somebody wrote in a conversation here: it began here, or was active
+/// after the last import that dated it.
 pub(crate) fn is_used_here(
     store: &dyn Store,
     id: ConversationId,

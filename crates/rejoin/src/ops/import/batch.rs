@@ -9,11 +9,12 @@ use crate::store::{
     Anchor, Entry, Facets, Note, Opening, PreviewUpdate, Put, Safety, Space, Stale, Store, Turn,
 };
 
-/// So many messages are one append. Their ids are spread over an index, so that each append writes most pages of it:
-/// fewer appends write fewer pages, and sync less often.
+/// So many messages are one append. Their ids are spread over an index, so that each append writes most pages
+/// of it: fewer appends write fewer pages, and sync less often.
 const MESSAGES: usize = 4_000;
 
-/// So many bytes are one append: enough for as many messages, and little beside the memory that an import may take.
+/// So many bytes are one append: enough for as many messages, and little beside
+/// the memory that an import may take.
 const BYTES: usize = 8 << 20;
 
 /// Messages that wait to be stored together.
@@ -111,8 +112,8 @@ impl Batch {
         self.previews = Previews::default();
     }
 
-    /// When something was last said, which is not when it was imported. What is dated far ahead of the clock says nothing
-    /// about that: it must not make a conversation the newest.
+    /// When something was last said, which is not when it was imported. What is dated far ahead of the clock
+    /// says nothing about that: it must not make a conversation the newest.
     fn active(&self, created: Option<Time>, now: Time) -> Time {
         let said = self.drafts.iter().filter_map(|draft| draft.said_at);
         let is_possible = |time: &Time| !time.is_far_ahead_of(now);

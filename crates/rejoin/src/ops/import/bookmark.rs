@@ -1,7 +1,7 @@
 //! Where the head of a conversation belongs, written down while messages are appended to it.
 //!
-//! Each append moves the head, and only the end of an import puts it where it belongs. An import that is killed in
-//! between leaves this, and the next one ends the work.
+//! Each append moves the head, and only the end of an import puts it where it belongs. An import that is
+//! killed in between leaves this, and the next one ends the work.
 
 use serde::{Deserialize, Serialize};
 

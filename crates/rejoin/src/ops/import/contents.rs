@@ -1,5 +1,5 @@
-//! Whether anything was said in a source. A file may look like one of a format and say everything elsewhere: read as that
-//! format, every message of it is empty, and storing those would pass for an import.
+//! Whether anything was said in a source. A file may look like one of a format and say everything elsewhere:
+//! read as that format, every message of it is empty, and storing those would pass for an import.
 
 use crate::error::{Error, Result};
 use crate::formats::Format;

@@ -1,7 +1,7 @@
 //! What a conversation and a source have in common, where their messages have different ids.
 //!
-//! A session that was handed to another program comes back with ids of that program. It begins like the conversation it
-//! was made of, and only what follows is new.
+//! A session that was handed to another program comes back with ids of that program. It begins like the
+//! conversation it was made of, and only what follows is new.
 
 use std::collections::HashMap;
 

@@ -10,8 +10,8 @@ use crate::ops::import::{Depth, ImportMode, ImportedAs, ImportedConversation};
 use crate::store::{Change, Facets};
 
 impl Growing<'_> {
-    /// Stores what is left, sets the head, and tells what was done, as far as the reading went. A conversation without
-    /// messages is none.
+    /// Stores what is left, sets the head, and tells what was done, as far as the reading went. A
+    /// conversation without messages is none.
     pub(super) fn finish(mut self, depth: Depth) -> Result<Option<ImportedConversation>> {
         if self.read == 0 {
             return Ok(None);
@@ -44,7 +44,8 @@ impl Growing<'_> {
         }))
     }
 
-    /// Has a conversation wait that is new and small, and that one append makes what it should be. False when it is not.
+    /// Has a conversation wait that is new and small, and that one append makes
+    /// what it should be. False when it is not.
     fn wait_if_whole(&mut self) -> Result<bool> {
         let is_head_last = self.head().or(self.last) == self.batch.last();
         let is_whole = !self.exists && self.bookmark.is_none() && self.branches.is_empty() && is_head_last;

@@ -28,7 +28,8 @@ use crate::store::{Anchor, Facets, Order, Put, Row, Selection};
 /// What stands in each message that was imported, and in hardly any other.
 const NOTED: &str = "\"source\":";
 
-/// A message is not so many times as long as what it was read from: letters are escaped, markers stand for secrets.
+/// A message is not so many times as long as what it was read from: letters are
+/// escaped, markers stand for secrets.
 const GROWTH: u64 = 4;
 
 /// What an import adds to a message takes no more.
@@ -189,8 +190,8 @@ impl<'a> Growing<'a> {
         self.found = found;
     }
 
-    /// Where a run of a sub-agent hangs that this conversation started. One that began here starts no runs in files: they
-    /// would be purged with it.
+    /// Where a run of a sub-agent hangs that this conversation started. One that began here starts no runs in
+    /// files: they would be purged with it.
     pub(super) fn parent_of(&self, parent: &SourceParent) -> Result<Option<Above>> {
         let row = self.stored.as_ref().filter(|_| matches!(self.route, Route::Compared(_)));
         if row.map(began_here).transpose()? == Some(true) {
@@ -245,7 +246,8 @@ impl<'a> Growing<'a> {
         let link = anchor.map(|anchor| anchor.link);
         self.complete(&mut found)?;
         let own = self.names.message(&self.found.id, &found.id);
-        // A parent that has not come yet is there by an earlier import only, and says nothing about the place.
+        // A parent that has not come yet is there by an earlier import only,
+        // and says nothing about the place.
         let place = is_above.then_some(parent);
         if self.known.contains_key(&own) && self.is_here(own, place, link, &mut found)? {
             self.meet(own, &found)?;
@@ -311,8 +313,9 @@ impl<'a> Growing<'a> {
         Ok(skipped)
     }
 
-    /// True when a message is made ready to be stored. To outline a conversation it is enough to know that a message is new. One
-    /// that changed since may be here too, under an id that is made of what is stored, and others follow it there.
+    /// True when a message is made ready to be stored. To outline a conversation it is enough to know
+    /// that a message is new. One that changed since may be here too, under an id that is made of what
+    /// is stored, and others follow it there.
     fn looks_closely(&self, own: MessageId) -> bool {
         self.depth == Depth::Full || self.known.contains_key(&own)
     }

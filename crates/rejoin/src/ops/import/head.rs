@@ -1,4 +1,5 @@
-//! Where the head of an imported conversation belongs: where the program would go on, unless someone went on here.
+//! Where the head of an imported conversation belongs: where the program would
+//! go on, unless someone went on here.
 
 use crate::error::Result;
 use crate::formats::SOURCE;
@@ -82,7 +83,8 @@ impl Growing<'_> {
         (self.known.contains_key(&head) && Some(head) != self.last).then_some(head)
     }
 
-    /// True when a file of ours has everything that is here, so that its head counts. Only when it was read is that known.
+    /// True when a file of ours has everything that is here, so that its head counts.
+    /// Only when it was read is that known.
     fn follows_source(&self, here: MessageId) -> bool {
         let is_all_met = || self.known.keys().all(|id| self.met.contains(id));
         self.format.is_own()

@@ -20,7 +20,8 @@ const PARENT: &str = "parent";
 
 /// The header as it is stored: held, at rest, and with where it came from.
 ///
-/// A file decides neither how long it is kept, nor where it came from, nor what it goes along with when that is purged.
+/// A file decides neither how long it is kept, nor where it came from, nor what it
+/// goes along with when that is purged.
 pub(super) fn header_of(
     found: &SourceConversation,
     format: &'static Format,
@@ -55,8 +56,8 @@ pub(super) fn header_of(
     Ok(header)
 }
 
-/// Where it came from. What another program's file became here once is still called after it in a file of ours, but that
-/// file is where it was read.
+/// Where it came from. What another program's file became here once is still called after it in a file of
+/// ours, but that file is where it was read.
 fn origin_of(found: &SourceConversation, format: &'static Format, source: &Source, now: Time) -> Origin {
     let said = found.header.origin.as_ref().filter(|_| format.is_own());
     let mut source_id = said.map_or_else(|| found.id.clone(), |said| said.source_id.clone());

@@ -1,19 +1,23 @@
-//! Ids of what is imported: the same source gives the same ids, so that importing again recognises what is there.
+//! Ids of what is imported: the same source gives the same ids, so that
+//! importing again recognises what is there.
 //!
 //! ```text
-//! conversation   UUIDv7( its time at the source,
-//!                        SHA-256( "rejoin/import/conversation/2\n" ‖ format ‖ 0 ‖ source id ‖ 0 ‖ the time in milliseconds ) )
-//! message        11 of base 62 of SHA-256( "rejoin/import/message/1\n" ‖ format ‖ 0 ‖ conversation ‖ 0 ‖ message )
+//! conversation  UUIDv7( its time at the source, SHA-256( "rejoin/import/conversation/2\n"
+//!               ‖ format ‖ 0 ‖ source id ‖ 0 ‖ the time in milliseconds ) )
+//! message       11 of base 62 of SHA-256( "rejoin/import/message/1\n"
+//!               ‖ format ‖ 0 ‖ conversation ‖ 0 ‖ message )
 //! ```
 //!
-//! The time is in the hash because the short id is made of the hash alone, and a program may write a session again under
-//! its id, with another time. Without it, as before version 2, both had one short id. What was imported so keeps its id.
-//! A separate conversation, beside one that has the same id at its source, is told apart by the place that it was read
-//! from and by a number, each after another zero.
+//! The time is in the hash because the short id is made of the hash alone, and a program may write a session
+//! again under its id, with another time. Without it, as before version 2, both had one short id. What was
+//! imported so keeps its id. A separate conversation, beside one that has the same id at its source, is told
+//! apart by the place that it was read from and by a number, each after another zero.
 //!
-//! A message whose text changed at the source is another message: its digest follows its id, after another zero.
+//! A message whose text changed at the source is another message: its digest
+//! follows its id, after another zero.
 //!
-//! Rejoin's own files have ids of Rejoin in them. They stay what they are; what is no id there gets one as above.
+//! Rejoin's own files have ids of Rejoin in them. They stay what they are; what
+//! is no id there gets one as above.
 
 use sha2::{Digest as _, Sha256};
 
@@ -24,7 +28,8 @@ const CONVERSATION: &[u8] = b"rejoin/import/conversation/2\n";
 const EARLIER_CONVERSATION: &[u8] = b"rejoin/import/conversation/1\n";
 const MESSAGE: &[u8] = b"rejoin/import/message/1\n";
 
-/// So many characters that two of a billion messages hardly ever meet, and that an imported id is told apart by eye.
+/// So many characters that two of a billion messages hardly ever meet, and that
+/// an imported id is told apart by eye.
 const LENGTH: usize = 11;
 
 /// Gives what is imported its ids.

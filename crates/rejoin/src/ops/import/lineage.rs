@@ -5,7 +5,8 @@ use crate::model::{Block, MessageId, Role};
 use crate::ops::import::growing::Growing;
 
 impl Growing<'_> {
-    /// True when a stored message follows another one, or does over lines that were messages once and are none by now.
+    /// True when a stored message follows another one, or does over lines that
+    /// were messages once and are none by now.
     pub(super) fn leads_to(&self, mut above: Option<MessageId>, parent: Option<MessageId>) -> Result<bool> {
         while above != parent {
             let Some(id) = above.filter(|id| !self.met.contains(id)) else { return Ok(false) };

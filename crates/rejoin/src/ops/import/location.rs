@@ -1,7 +1,7 @@
 //! Where a source lies, and whether a conversation was read from there before.
 //!
-//! An id at a source can be copied, so it says little about who wrote a file. What lies where it lay before was written
-//! by the same program.
+//! An id at a source can be copied, so it says little about who wrote a file. What lies where it lay
+//! before was written by the same program.
 
 use std::path::{Path, PathBuf};
 
@@ -42,8 +42,8 @@ impl Location {
         Ok(is_of_format && self.area_of(&path) == self.area())
     }
 
-    /// What its program keeps together: the program's own folder, or the one that the file lies in. A conversation may have
-    /// several files there. A file of Rejoin's stands for itself.
+    /// What its program keeps together: the program's own folder, or the one that the file lies in. A
+    /// conversation may have several files there. A file of Rejoin's stands for itself.
     pub(super) fn area(&self) -> PathBuf {
         self.area_of(&self.path)
     }

@@ -1,11 +1,13 @@
-//! Importing: a source of another program becomes conversations, and importing it again adds only what is new.
+//! Importing: a source of another program becomes conversations, and importing
+//! it again adds only what is new.
 //!
-//! A source is read twice. The first time nothing is stored: whatever is wrong with the source ends it there, so that
-//! nothing is half imported, and what is known of a conversation only at its end is known before it is created. This
-//! reading is an outline: what is new is parsed and named, and only the second reading redacts, encodes and hashes it
-//! and appends it in batches; small conversations wait for each other and are one commit (`queue.rs`). A source says nothing about a conversation that began here, unless
-//! whoever imports it asks for that. A first reading that turns out to have misjudged a beginning is
-//! repeated. An import that is cut off is finished by the next one.
+//! A source is read twice. The first time nothing is stored: whatever is wrong with the source ends it there,
+//! so that nothing is half imported, and what is known of a conversation only at its end is known before it
+//! is created. This reading is an outline: what is new is parsed and named, and only the second reading
+//! redacts, encodes and hashes it and appends it in batches; small conversations wait for each other and are
+//! one commit (`queue.rs`). A source says nothing about a conversation that began here, unless whoever
+//! imports it asks for that. A first reading that turns out to have misjudged a beginning is repeated. An
+//! import that is cut off is finished by the next one.
 
 mod activity;
 mod aside;
@@ -142,11 +144,13 @@ fn check_target(target: Option<ConversationId>, report: &Imported) -> Result<()>
     Err(Error::invalid("it has no conversation that could become a branch"))
 }
 
-/// So often a source is read at most before anything is stored. Once is enough, except where the end of a source tells
-/// that its beginning was misjudged, or that it has more than the conversation that it is compared with.
+/// So often a source is read at most before anything is stored. Once is enough, except where the
+/// end of a source tells that its beginning was misjudged, or that it has more than the
+/// conversation that it is compared with.
 const TRIALS: usize = 4;
 
-/// Of so many conversations something may wait to be stored, where a source goes from one to the other and back.
+/// Of so many conversations something may wait to be stored, where a source
+/// goes from one to the other and back.
 const WAITING: usize = 4;
 
 /// What a reading has found out about each conversation, by its id at the source.
@@ -265,8 +269,8 @@ impl<'a> Pass<'a> {
         }
         outcome.map_err(|error| match error.kind() {
             ErrorKind::NotFound => error,
-            // A source that is damaged, held by its program or cannot be read is at fault itself; the store is not, and
-            // may take the next one.
+            // A source that is damaged, held by its program or cannot be read is at fault itself; the
+            // store is not, and may take the next one.
             _ => error.of_kind(ErrorKind::Invalid),
         })?;
         self.contents.check(format)
@@ -410,7 +414,8 @@ impl<'a> Pass<'a> {
         self.growing.get_mut(place)
     }
 
-    /// Stores what is left of a conversation and lets go of what is known of it, so that a source may have any number.
+    /// Stores what is left of a conversation and lets go of what is known of it,
+    /// so that a source may have any number.
     fn complete(&mut self, id: &str) -> Result<()> {
         let growing = self.places.remove(id).and_then(|place| {
             self.touched.remove(&place);

@@ -1,4 +1,5 @@
-//! How long a name in a source may be here. Lists parse every header, so what is not a name does not become one.
+//! How long a name in a source may be here. Lists parse every header, so what
+//! is not a name does not become one.
 
 use crate::model::{Conversation, TITLE_BYTES};
 

@@ -1,11 +1,12 @@
 //! New conversations that wait to be stored together.
 //!
-//! A commit writes whole pages and syncs, so a small conversation on its own costs many times its bytes. One that is new,
-//! and read to its end, waits here for others, also of other sources; anything else is stored at once. What waits is
-//! bounded in number and in bytes.
+//! A commit writes whole pages and syncs, so a small conversation on its own costs many times its bytes. One
+//! that is new, and read to its end, waits here for others, also of other sources; anything else is stored at
+//! once. What waits is bounded in number and in bytes.
 //!
-//! Nothing that waits counts as imported: whoever tells that a source was imported asks [`Queue::first_waiting`]
-//! before. An import looks for a conversation with [`Destination::row_of`], which stores what waits of it first.
+//! Nothing that waits counts as imported: whoever tells that a source was imported asks
+//! [`Queue::first_waiting`] before. An import looks for a conversation with [`Destination::row_of`],
+//! which stores what waits of it first.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashSet};
@@ -18,18 +19,20 @@ use crate::ops::import::batch::{Batch, Creation, Parts};
 use crate::ops::import::header::row_of;
 use crate::store::{Facets, Row, Store, Turn};
 
-/// So many conversations are one commit. Their ids are spread over the indexes of a store, so that small commits write a
-/// page for nearly every one.
+/// So many conversations are one commit. Their ids are spread over the indexes of a store, so that small
+/// commits write a page for nearly every one.
 const CONVERSATIONS: usize = 10_000;
 
-/// So many bytes are one commit: a quarter of the memory that an import may take, because a store holds most of them once more.
+/// So many bytes are one commit: a quarter of the memory that an import may take, because
+/// a store holds most of them once more.
 const BYTES: usize = 24 << 20;
 
-/// What a conversation takes beside what it says and its header, while it waits and while it is stored: its ids, room in
-/// lists, the parts of a turn.
+/// What a conversation takes beside what it says and its header, while it waits and while it is stored: its
+/// ids, room in lists, the parts of a turn.
 const OVERHEAD: usize = 4 << 10;
 
-/// A conversation with more bytes than this is stored at once: its own bytes are most of what its commit writes.
+/// A conversation with more bytes than this is stored at once: its own bytes
+/// are most of what its commit writes.
 const SMALL: usize = 1 << 20;
 
 /// New conversations that wait to be stored together.

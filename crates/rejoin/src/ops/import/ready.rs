@@ -46,7 +46,8 @@ impl Growing<'_> {
         Ok(())
     }
 
-    /// Makes a message ready to be stored. This is where secrets are taken out of it and of what it was read from.
+    /// Makes a message ready to be stored. This is where secrets are taken out
+    /// of it and of what it was read from.
     pub(super) fn ready(&self, found: &mut SourceMessage) -> Result<Ready> {
         let line = self.redacted(&found.source);
         self.note_source(found, &source_hash(line.as_deref().unwrap_or(&found.source)))?;

@@ -1,10 +1,10 @@
 //! A reply that went on after it was imported.
 //!
-//! Programs write a reply piece by piece, so an import may meet half of it. What it is read from later begins with what
-//! it was read from then, or its reader saw that it was being written: the half is replaced, with whatever followed it at
-//! the source, and is not kept as a branch. It is only if the source gives all of that again, which the first reading
-//! finds out. A message that anyone went on from here, marked or pinned stays as it is; then the whole reply stands
-//! beside the half.
+//! Programs write a reply piece by piece, so an import may meet half of it. What it is read from later begins
+//! with what it was read from then, or its reader saw that it was being written: the half is replaced, with
+//! whatever followed it at the source, and is not kept as a branch. It is only if the source gives all of
+//! that again, which the first reading finds out. A message that anyone went on from here, marked or pinned
+//! stays as it is; then the whole reply stands beside the half.
 
 use std::collections::{HashMap, HashSet};
 
@@ -87,7 +87,8 @@ impl Growing<'_> {
         Ok(true)
     }
 
-    /// What has to go so that a message can take the place of the half that is here; none when it has to stay.
+    /// What has to go so that a message can take the place of the half that is
+    /// here; none when it has to stay.
     fn what_goes(
         &self,
         own: MessageId,
@@ -158,8 +159,8 @@ impl Growing<'_> {
         Ok(self.stored_source(own, source)?.is_some_and(|before| continues(&before, source)))
     }
 
-    /// The hash of what a stored message was read from; none when it was not imported, or goes by another name than the
-    /// source gives it.
+    /// The hash of what a stored message was read from; none when it was not imported, or goes by
+    /// another name than the source gives it.
     fn hash_of_named(&self, id: MessageId, body: &str) -> Result<Option<String>> {
         let message = Message::from_body(body)?;
         let Some(source) = message.extra.field(SOURCE) else { return Ok(None) };

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | is not there | creates it |
 //! | was read from the same place | goes on in it |
-//! | began here, or was read from another place | is compared; anything new goes into a separate conversation |
+//! | began here, or was read elsewhere | is compared; anything new goes into a separate conversation |
 //! | was asked for by whoever imports | becomes a branch of it |
 
 use crate::error::{Error, Result};
@@ -14,7 +14,8 @@ use crate::ops::import::Destination;
 use crate::ops::import::identity::Names;
 use crate::ops::import::location::Location;
 
-/// So many separate conversations may have the same id at their sources and in one place. Only a forged file needs more.
+/// So many separate conversations may have the same id at their sources and in one
+/// place. Only a forged file needs more.
 const SEPARATE: u32 = 100;
 
 /// Which conversation takes what a source says of one.

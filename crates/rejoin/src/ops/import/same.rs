@@ -16,8 +16,8 @@ use crate::store::{BlobNames, Selection, Space};
 /// The longest text of a message that is compared; a line has a limit, too.
 const SOURCE_BYTES: usize = 1 << 30;
 
-/// The messages that a reading added: what each follows, and a hash of what it was read from. They may wait to be stored,
-/// and an outline stores none.
+/// The messages that a reading added: what each follows, and a hash of what it was read from. They may wait
+/// to be stored, and an outline stores none.
 #[derive(Default)]
 pub(super) struct Fresh {
     hasher: RandomState,
@@ -41,7 +41,8 @@ impl Fresh {
 }
 
 impl Growing<'_> {
-    /// True when a message is here as it is at the source, whatever was taken out of it. Nothing is taken out to find out.
+    /// True when a message is here as it is at the source, whatever was taken out of
+    /// it. Nothing is taken out to find out.
     pub(super) fn is_here(
         &self,
         own: MessageId,

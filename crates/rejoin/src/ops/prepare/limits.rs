@@ -8,7 +8,8 @@ use crate::model::TITLE_BYTES;
 pub struct Limits {
     /// The bytes of one appended turn, and of a header that is longer than 64 KiB: `limits.turn_bytes`.
     pub turn_bytes: u64,
-    /// The bytes of one conversation's messages, and of these and its attachments: `limits.conversation_bytes`.
+    /// The bytes of one conversation's messages, and of these and its
+    /// attachments: `limits.conversation_bytes`.
     pub conversation_bytes: u64,
     /// The bytes of the pieces an attachment is stored in: `limits.attachment_chunk_bytes`.
     pub attachment_chunk_bytes: u64,
@@ -20,7 +21,8 @@ impl Default for Limits {
     }
 }
 
-/// A header may always have so many bytes: a small limit of turns must not keep a conversation from being ended.
+/// A header may always have so many bytes: a small limit of turns must not keep
+/// a conversation from being ended.
 const HEADER_BYTES: u64 = 64 << 10;
 
 /// Deeper nesting than this is an attack, not a tool call.

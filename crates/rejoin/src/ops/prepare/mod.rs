@@ -1,8 +1,9 @@
-//! Messages on their way into a store. Whatever is stored comes through here: appended, recorded, imported or scrubbed.
+//! Messages on their way into a store. Whatever is stored comes through here:
+//! appended, recorded, imported or scrubbed.
 //!
-//! The order is fixed: time, redaction, attachments, encoding, digest, limits, previews. A digest covers the bytes that
-//! are stored, so it comes after everything that changes them. A message is encoded once, and a second time only if
-//! redaction changed it or a text file was taken out of it.
+//! The order is fixed: time, redaction, attachments, encoding, digest, limits, previews. A digest covers the
+//! bytes that are stored, so it comes after everything that changes them. A message is encoded once, and a
+//! second time only if redaction changed it or a text file was taken out of it.
 
 mod limits;
 
@@ -83,7 +84,8 @@ pub(crate) fn redacted(message: &Message, body: &str, redactor: &Redactor<'_>) -
     })
 }
 
-/// Gives messages without a time this one. They are told apart by a microsecond each, so that time order is their order.
+/// Gives messages without a time this one. They are told apart by a microsecond
+/// each, so that time order is their order.
 pub(crate) fn stamp<'m>(messages: impl IntoIterator<Item = &'m mut Message>, now: Time) {
     messages.into_iter().zip(0..).for_each(|(message, place)| date(message, now, place));
 }
@@ -129,7 +131,8 @@ pub(crate) struct ReadyMessage {
 }
 
 impl Preparation<'_> {
-    /// Prepares messages that follow the one with the digest `base`, or an earlier one of the turn by position.
+    /// Prepares messages that follow the one with the digest `base`, or an
+    /// earlier one of the turn by position.
     ///
     /// Nothing is read, so the only failure is a turn that is wrong in itself.
     pub(crate) fn turn<'m>(

@@ -1,5 +1,5 @@
-//! The key of the hashes in markers: random, kept outside of the store by whoever can, else in it, one for each store. Whoever
-//! redacts for a vault sets the key that this has of its own.
+//! The key of the hashes in markers: random, kept outside of the store by whoever can, else in it, one for
+//! each store. Whoever redacts for a vault sets the key that this has of its own.
 
 use std::fmt;
 use std::time::Duration;
@@ -19,7 +19,8 @@ const TOLD: usize = 4;
 /// How long erasing a key from the store's log may take.
 const ERASING: Duration = Duration::from_millis(200);
 
-/// Keeps the key outside of a store: given a key, returns the one that is kept there, which is the given one when there was none.
+/// Keeps the key outside of a store: given a key, returns the one that is kept there, which
+/// is the given one when there was none.
 pub(crate) type KeepKey = dyn Fn([u8; 32]) -> Result<[u8; 32]> + Send + Sync;
 
 /// The key of the hashes in markers.
@@ -31,7 +32,8 @@ pub(crate) struct HashKey([u8; 32]);
 pub(super) enum Had {
     /// It was there.
     Found(HashKey),
-    /// It was made. Another who looked before it was there may replace it, so the next time it is looked up again.
+    /// It was made. Another who looked before it was there may replace it, so
+    /// the next time it is looked up again.
     Made(HashKey),
 }
 

@@ -57,8 +57,8 @@ impl Redactor<'_> {
         Some(Cleaned { message: clean, tally: sweep.tally })
     }
 
-    /// The data of a block without its secrets, if it is text: packed as it should be, or written where that is due. None when
-    /// it has none.
+    /// The data of a block without its secrets, if it is text: packed as it should be, or written
+    /// where that is due. None when it has none.
     pub(crate) fn data(&self, media: &Media, data: &str, tally: &mut Tally) -> Option<String> {
         let unpacked = unpack(data);
         if unpacked.is_some() && !is_text(media) {
@@ -116,7 +116,8 @@ fn is_continued(one: &Block, next: &Block) -> bool {
     }
 }
 
-/// The bytes that base64 stands for. Mail breaks it into lines, and some leave its end away or write it for addresses.
+/// The bytes that base64 stands for. Mail breaks it into lines, and some leave
+/// its end away or write it for addresses.
 fn unpack(data: &str) -> Option<Vec<u8>> {
     let config = GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
     let letters =
@@ -128,7 +129,8 @@ fn unpack(data: &str) -> Option<Vec<u8>> {
 
 /// True for a hash of ours: eight hexadecimal digits.
 ///
-/// Eight decimal digits may be a telephone number as well, so they are a hash only where a marker of `body` has them.
+/// Eight decimal digits may be a telephone number as well, so they are a hash
+/// only where a marker of `body` has them.
 fn is_hash(token: &str, body: &str) -> bool {
     let is_hexadecimal = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
     token.len() == 8

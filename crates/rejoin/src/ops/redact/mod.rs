@@ -1,9 +1,9 @@
 //! Redaction: secrets are taken out of everything before it is stored, and a marker stands where one was.
 //!
-//! A marker is `[redacted:github-token:3f9a2c71]`: the rule, and the beginning of a keyed hash, so that equal secrets are
-//! seen to be equal and a guess cannot be checked without the key. The key is random and kept outside of the store, or in it
-//! when nobody keeps it. What has a
-//! marker already is not changed again, so redacting twice is redacting once.
+//! A marker is `[redacted:github-token:3f9a2c71]`: the rule, and the beginning of a keyed hash, so that
+//! equal secrets are seen to be equal and a guess cannot be checked without the key. The key is random and
+//! kept outside of the store, or in it when nobody keeps it. What has a marker already is not changed again,
+//! so redacting twice is redacting once.
 
 mod find;
 mod json;
@@ -36,8 +36,9 @@ use crate::store::Store;
 
 /// What is taken out of everything before it is stored.
 ///
-/// Keys and tokens of known vendors, private keys, signed tokens, passwords in addresses and values whose names say that
-/// they are secret always are; personal data and patterns of one's own when they are asked for.
+/// Keys and tokens of known vendors, private keys, signed tokens, passwords in addresses
+/// and values whose names say that they are secret always are; personal data and patterns
+/// of one's own when they are asked for.
 #[derive(Clone)]
 pub struct Redaction {
     rules: Arc<Rules>,
@@ -170,8 +171,8 @@ impl<'a> Redactor<'a> {
 
     /// A name without its secrets: the path of a project, or what is remembered under; none when it has none.
     ///
-    /// Every list and every start looks one up, and making the finder takes longer than that. So a name that is too plain to
-    /// hold a secret is not looked at.
+    /// Every list and every start looks one up, and making the finder takes longer than that. So a name that
+    /// is too plain to hold a secret is not looked at.
     pub(crate) fn name(&self, name: &str, tally: &mut Tally) -> Option<String> {
         if self.rules.are_thorough() || is_suspect(name) { self.text(name, tally) } else { None }
     }
@@ -204,8 +205,8 @@ impl<'a> Redactor<'a> {
         token
     }
 
-    /// The store's key. While the store fails, one that nobody keeps: then a secret cannot be told from its equals, but
-    /// it is not stored either.
+    /// The store's key. While the store fails, one that nobody keeps: then a secret cannot be told from its
+    /// equals, but it is not stored either.
     fn load_key(&self) -> HashKey {
         let mut random = [0; 32];
         self.nature.fill(&mut random);

@@ -1,4 +1,5 @@
-//! Secrets that begin in one text of a message and end in the next: in two blocks, or in two members of one list.
+//! Secrets that begin in one text of a message and end in the next: in two
+//! blocks, or in two members of one list.
 //!
 //! Texts that follow each other are read as one, and then each by itself.
 

@@ -17,8 +17,8 @@ const LONGEST: usize = 8 << 10;
 /// So many places are tried where a line may be cut.
 const PLACES: usize = 1_000;
 
-/// Reads a stream without its secrets. One whose first bytes are no UTF-8 is handed on as it is; one that ceases to be UTF-8
-/// is from there.
+/// Reads a stream without its secrets. One whose first bytes are no UTF-8 is handed on as it is; one
+/// that ceases to be UTF-8 is from there.
 pub(crate) struct Cleaning<'a> {
     redactor: Redactor<'a>,
     source: &'a mut dyn Read,

@@ -1,7 +1,8 @@
 //! What a string of written JSON says, also one that is no text because it holds halves of surrogate pairs.
 //!
-//! Programs that cut a text in the middle of a letter write such strings. Each half is read as a letter that stands in for it,
-//! so that escapes beside it are read like any others, and is written as the half that it was.
+//! Programs that cut a text in the middle of a letter write such strings. Each half is read
+//! as a letter that stands in for it, so that escapes beside it are read like any others,
+//! and is written as the half that it was.
 
 /// The first of the letters that stand in for halves; they are for private use, and no rule looks for them.
 const FIRST: u32 = 0xF_0000;

@@ -12,8 +12,8 @@ const LONGEST: usize = 8 << 10;
 impl Redactor<'_> {
     /// How many bytes of a text cannot be the beginning of a secret that has not arrived.
     ///
-    /// A last word that is none of a language cannot be told, nor a line whose name says that a secret follows, nor a private key without its
-    /// last line.
+    /// A last word that is none of a language cannot be told, nor a line whose name says that a secret
+    /// follows, nor a private key without its last line.
     pub(crate) fn settled(&self, text: &str) -> usize {
         settled(self.rules, text)
     }
@@ -41,7 +41,8 @@ fn settled(rules: &Rules, text: &str) -> usize {
     end
 }
 
-/// True for a word of a language: no token begins like that, and what a name announces is held back by its name.
+/// True for a word of a language: no token begins like that, and what a name
+/// announces is held back by its name.
 fn is_ordinary(word: &str) -> bool {
     let letters = word.trim_end_matches(['.', ',', '!', '?', ';', ':']);
     letters.len() <= ORDINARY

@@ -26,8 +26,8 @@ pub(super) fn redact(redactor: &Redactor<'_>, text: &str, tally: &mut Tally) -> 
     redact_joined(redactor, text, &mut [], tally)
 }
 
-/// The same for texts that are read as one. All but the first begin at `seams`, and at other places afterwards; a secret that
-/// goes over a seam leaves its marker on both sides.
+/// The same for texts that are read as one. All but the first begin at `seams`, and at other places
+/// afterwards; a secret that goes over a seam leaves its marker on both sides.
 pub(super) fn redact_joined(
     redactor: &Redactor<'_>,
     text: &str,

@@ -1,5 +1,5 @@
-//! What belongs to a conversation beside its messages: replies that were not finished, what imported messages were read
-//! from, and what programs remember.
+//! What belongs to a conversation beside its messages: replies that were not finished, what imported messages
+//! were read from, and what programs remember.
 //!
 //! How imports looked, keys and the audit log hold no text that anybody wrote.
 

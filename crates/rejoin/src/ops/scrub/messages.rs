@@ -166,7 +166,8 @@ fn clean(
     Ok(Cleaned { body, previews: Some((message.role, shown.clone(), shown)), said_first })
 }
 
-/// Says what a message was read from, as it is kept from now on: a hash of what it was could be guessed against.
+/// Says what a message was read from, as it is kept from now on: a hash of what
+/// it was could be guessed against.
 fn name_source(message: &mut Message, hash: &str) -> Result<()> {
     #[derive(serde::Deserialize)]
     struct Named {

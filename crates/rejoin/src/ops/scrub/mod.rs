@@ -1,9 +1,9 @@
 //! Scrubbing: secrets that are stored already are found and taken out, wherever they stand.
 //!
-//! A message that loses one gets another digest, and so does everything that follows it. All of them are replaced in
-//! one step, or none. What belongs to the conversation beside its messages is changed before that step, because it is the
-//! step that erases what stood there; only attachments go after it, which messages refer to until then. Whoever calls this erases
-//! their traces.
+//! A message that loses one gets another digest, and so does everything that follows it. All of them are
+//! replaced in one step, or none. What belongs to the conversation beside its messages is changed before that
+//! step, because it is the step that erases what stood there; only attachments go after it, which messages
+//! refer to until then. Whoever calls this erases their traces.
 
 mod attachments;
 mod blobs;
@@ -152,7 +152,8 @@ impl Findings {
     }
 }
 
-/// Scrubs one conversation, on every branch, with all that belongs to it. `before` is called before anything is changed.
+/// Scrubs one conversation, on every branch, with all that belongs to it. `before`
+/// is called before anything is changed.
 pub(crate) fn scrub_conversation(
     store: &dyn Store,
     redactor: &Redactor<'_>,
@@ -185,8 +186,8 @@ pub(crate) fn scrub_conversation(
     Err(Error::conflict(format!("conversation `{id}` keeps changing; try again")))
 }
 
-/// Scrubs what programs remember that belongs to no conversation, and which projects there are. `before` is called before
-/// anything is changed.
+/// Scrubs what programs remember that belongs to no conversation, and which projects there are. `before`
+/// is called before anything is changed.
 pub(crate) fn scrub_state(
     store: &dyn Store,
     redactor: &Redactor<'_>,

@@ -1,4 +1,5 @@
-//! What imported messages were read from, as it is kept beside them. A store may have some that this build could not import.
+//! What imported messages were read from, as it is kept beside them. A store may have
+//! some that this build could not import.
 
 #[cfg(not(feature = "formats"))]
 mod absent;

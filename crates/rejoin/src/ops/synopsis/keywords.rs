@@ -46,7 +46,8 @@ pub(super) fn keywords(said: &[Said]) -> Vec<String> {
     all.into_iter().take(MOST).map(|count| count.form).collect()
 }
 
-/// Words of letters that mean something. Where words are written without spaces, pairs of characters stand for them.
+/// Words of letters that mean something. Where words are written without
+/// spaces, pairs of characters stand for them.
 fn each_term(sentence: &str, mut visit: impl FnMut(&str)) {
     let mut before: Option<String> = None;
     each_word(sentence, |word| {

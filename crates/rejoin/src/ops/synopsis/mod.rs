@@ -1,8 +1,8 @@
-//! What a conversation is about, computed from its messages: a title, where it stopped, words to find it by, and what
-//! is left to do.
+//! What a conversation is about, computed from its messages: a title, where it stopped, words
+//! to find it by, and what is left to do.
 //!
-//! No model is asked and nothing is read or written. The same messages always give the same words, and only a bounded
-//! part of a long conversation is looked at.
+//! No model is asked and nothing is read or written. The same messages always give the same words, and only a
+//! bounded part of a long conversation is looked at.
 
 mod actions;
 mod keywords;

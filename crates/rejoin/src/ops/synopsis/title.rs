@@ -47,7 +47,8 @@ const GREETINGS: &[&str] = &[
     "안녕하세요",
 ];
 
-/// A title of at most 60 characters: the first sentence that a person said, without greeting, marks and addresses.
+/// A title of at most 60 characters: the first sentence that a person said,
+/// without greeting, marks and addresses.
 ///
 /// None when nobody has said anything that could be a title.
 pub fn title_of(messages: &[Message]) -> Option<String> {
@@ -160,7 +161,8 @@ const fn is_hidden(letter: char) -> bool {
     matches!(letter, '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }
 
-/// The beginning of a text, at most so many characters with `...` at a cut, which falls between words where it can.
+/// The beginning of a text, at most so many characters with `...` at a cut,
+/// which falls between words where it can.
 pub(super) fn cut(text: &str, most: usize) -> String {
     if text.chars().count() <= most {
         return text.to_owned();

@@ -1,4 +1,5 @@
-//! What a compaction carries along from before it. Its calls and results lost each other, so they are sent as text.
+//! What a compaction carries along from before it. Its calls and results lost
+//! each other, so they are sent as text.
 
 use crate::model::{Block, Fields, Role};
 use crate::ops::view::edit::{all_blocks, set_blocks};

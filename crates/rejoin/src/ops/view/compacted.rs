@@ -23,8 +23,8 @@ pub struct Compaction {
     /// Where they stand.
     #[serde(skip_serializing_if = "KeptPlace::is_before_summary")]
     pub place: KeptPlace,
-    /// Texts of the user that stay and were not stored yet, so that nothing can name them. They are newer than the
-    /// messages that stay.
+    /// Texts of the user that stay and were not stored yet, so that nothing can name them. They
+    /// are newer than the messages that stay.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unsaved: Vec<String>,
     /// How many of the oldest items the summariser could not be shown.
@@ -113,8 +113,8 @@ fn is_ignored(said: &Said<'_>, ignored: &[MessageId]) -> bool {
     said.id.is_some_and(|id| ignored.contains(&id))
 }
 
-/// What the compaction at a place of a path leaves, its summary and what follows; and how many messages it carries
-/// along.
+/// What the compaction at a place of a path leaves, its summary and what follows;
+/// and how many messages it carries along.
 pub(super) fn shown<'a>(path: &[Said<'a>], ignored: &[MessageId], place: usize) -> (Vec<Viewed<'a>>, usize) {
     let (before, after) = path.split_at(place);
     let compaction = Compaction::from_message(after[0].message).and_then(Result::ok).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! What a summary no longer mentions, as it is stored with it: facts of one kind in one message stand together, so that
-//! thousands take little room.
+//! What a summary no longer mentions, as it is stored with it: facts of one kind in one message stand
+//! together, so that thousands take little room.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 

@@ -208,7 +208,8 @@ fn fit_thinking(
     Edit::Drop
 }
 
-/// True for reasoning that brings its content, sealed or in words. The provider keeps nothing that it could look up.
+/// True for reasoning that brings its content, sealed or in words. The provider
+/// keeps nothing that it could look up.
 fn is_readable(item: &Json) -> bool {
     let item: Fields = item.to().unwrap_or_default();
     let is_there =

@@ -1,8 +1,8 @@
 //! The view: what a model is sent. It is computed from history, and history is never edited.
 //!
-//! A view begins at the newest compaction of its path, or at the root. Then it is made valid for whoever receives it,
-//! and every repair is told. The same history gives the same view, byte for byte, and a longer history gives a longer
-//! view with the same beginning, so that a provider's prompt cache works.
+//! A view begins at the newest compaction of its path, or at the root. Then it is made valid for whoever
+//! receives it, and every repair is told. The same history gives the same view, byte for byte, and a longer
+//! history gives a longer view with the same beginning, so that a provider's prompt cache works.
 
 mod carried;
 mod compacted;

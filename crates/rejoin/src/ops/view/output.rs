@@ -1,4 +1,5 @@
-//! What a tool gave back, as a recipient can take it: media sent or described, and no more text than the limit.
+//! What a tool gave back, as a recipient can take it: media sent or described,
+//! and no more text than the limit.
 
 use crate::model::{Block, Json, MessageId, ToolResult};
 use crate::ops::view::media::{self, Place};

@@ -1,7 +1,8 @@
-//! Every call with its result: what no API accepts otherwise, and what a crash or another program may leave behind.
+//! Every call with its result: what no API accepts otherwise, and what a crash
+//! or another program may leave behind.
 //!
-//! A round is one or more replies in a row and all that was said until the next reply. The results of its calls stand
-//! right behind its replies, in the order of the calls, and then what else was said:
+//! A round is one or more replies in a row and all that was said until the next reply. The results of its
+//! calls stand right behind its replies, in the order of the calls, and then what else was said:
 //!
 //! ```text
 //! reply(a, b)  user  tool(b)  tool(a)  reply      a round as it may be stored
@@ -10,7 +11,8 @@
 //!
 //! Results that are stored in a reply are said after it, and a reply of nothing but results is none.
 //!
-//! A result that comes after the next reply cannot change what the model was already sent. It is sent as text.
+//! A result that comes after the next reply cannot change what the model was
+//! already sent. It is sent as text.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -281,7 +283,8 @@ fn take_results<'a>(reply: &mut Viewed<'a>) -> Option<Viewed<'a>> {
     Some(Viewed { id: reply.id, message: Cow::Owned(Message::new(Role::Tool, results)) })
 }
 
-/// How many of the messages that were heard are the results, as they have to be sent; none when any has to change.
+/// How many of the messages that were heard are the results, as they have to be
+/// sent; none when any has to change.
 fn ready(calls: &[Call], heard: &[Viewed<'_>]) -> usize {
     let is_result = |block: &Block| matches!(block, Block::ToolResult(_));
     let is_ready = |viewed: &&Viewed<'_>| viewed.message.role == Role::Tool && all_blocks(viewed, is_result);

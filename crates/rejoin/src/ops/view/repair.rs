@@ -174,8 +174,8 @@ impl Repair {
         }
     }
 
-    /// True when the history itself lacks or repeats something. False when the change is only what this recipient
-    /// asks for.
+    /// True when the history itself lacks or repeats something. False when the change
+    /// is only what this recipient asks for.
     pub const fn is_damage(&self) -> bool {
         match self {
             Self::MissingResult { .. }

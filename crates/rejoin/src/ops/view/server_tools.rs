@@ -1,5 +1,5 @@
-//! Tools that run on the provider's server. The provider answers them itself, in the same reply or, after a pause, in
-//! the next one. Once the user has spoken, what was asked and not answered can never be.
+//! Tools that run on the provider's server. The provider answers them itself, in the same reply or, after a
+//! pause, in the next one. Once the user has spoken, what was asked and not answered can never be.
 
 use std::collections::HashSet;
 

@@ -44,8 +44,8 @@ pub struct LogEntry {
 
 /// What becomes of a conversation: changes, never whole rows.
 ///
-/// Everything is decided. A backend derives only the counters that follow from messages: how many, how many bytes, roots
-/// and children.
+/// Everything is decided. A backend derives only the counters that follow from messages: how
+/// many, how many bytes, roots and children.
 #[derive(Debug)]
 pub enum Edit<'a> {
     /// Nothing.
@@ -156,7 +156,8 @@ pub enum Amendment<'a> {
     Head(Option<(MessageId, u32)>),
     /// The label and pin of the message with this id and sequence.
     Note(MessageId, u32, Option<&'a [u8]>, bool),
-    /// A branch, whose head has this sequence: one with the same id is replaced, any other is added after the rest.
+    /// A branch, whose head has this sequence: one with the same id is
+    /// replaced, any other is added after the rest.
     Branch(&'a Branch, u32),
     /// The branch with this id is taken away, if it is there.
     Unbranch(MessageId),

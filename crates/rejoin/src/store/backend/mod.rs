@@ -6,14 +6,18 @@
 //!
 //! To write one:
 //!
-//! - Store what an [`Edit`] says, together with its blobs and its entry in the log of changes, all or nothing.
-//!   [`ConversationTree`](crate::store::ConversationTree) makes edits of a conversation in memory and shows its rows, if the backend holds it there.
-//! - Answer [`Rows`] from one snapshot. Rows are plain: bodies, headers and previews are bytes that came with an edit.
-//! - Return none from [`Backend::lists`], [`Backend::words`] and [`Backend::prefixes`] where there is no index. The keeper then
-//!   filters, orders and pages, and finds the words of messages itself, from the rows. With an index, answer as
-//!   [`Read`](crate::store::Read) does; [`crate::text`] has the words that a search goes by.
+//! - Store what an [`Edit`] says, together with its blobs and its entry in the log of changes, all or
+//!   nothing. [`ConversationTree`](crate::store::ConversationTree) makes edits of a conversation in memory
+//!   and shows its rows, if the backend holds it there.
+//! - Answer [`Rows`] from one snapshot. Rows are plain: bodies, headers and
+//!   previews are bytes that came with an edit.
+//! - Return none from [`Backend::lists`], [`Backend::words`] and [`Backend::prefixes`] where there
+//!   is no index. The keeper then filters, orders and pages, and finds the words of messages
+//!   itself, from the rows. With an index, answer as [`Read`](crate::store::Read) does;
+//!   [`crate::text`] has the words that a search goes by.
 //! - Use [`one_by_one`], [`taken`] and [`unknown`] for what every backend does alike.
-//! - Test it with one line of [`conformance!`](crate::conformance). The example `own_store` is a complete one.
+//! - Test it with one line of [`conformance!`](crate::conformance). The example
+//!   `own_store` is a complete one.
 
 mod edit;
 mod forward;
@@ -167,9 +171,9 @@ pub trait Rows {
 
     /// Visits messages of a conversation.
     ///
-    /// Where the backend [reads past damage](Capabilities::reads_past_damage), it visits all that can be read and then
-    /// answers with what cannot. It may visit a body before it looks whether that is damaged: an error of the visitor then
-    /// makes it look, and does not end the visit if it is.
+    /// Where the backend [reads past damage](Capabilities::reads_past_damage), it visits all that can be read
+    /// and then answers with what cannot. It may visit a body before it looks whether that is damaged: an
+    /// error of the visitor then makes it look, and does not end the visit if it is.
     fn messages(&self, id: ConversationId, which: Which<'_>, visit: &mut VisitMessage<'_>) -> Result<()>;
 
     /// Returns all that is known of a conversation but its messages.

@@ -1,9 +1,11 @@
 //! A fast checksum against accidents: damaged files, and files that were changed by hand.
 
-/// Odd, with as many ones as zeros: each step can be undone, so that one changed byte always changes the result.
+/// Odd, with as many ones as zeros: each step can be undone, so that one
+/// changed byte always changes the result.
 const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// The checksum of some bytes. Four lanes are independent of each other, so that the processor works on them at once.
+/// The checksum of some bytes. Four lanes are independent of each other, so that
+/// the processor works on them at once.
 pub(crate) fn checksum(bytes: &[u8]) -> u64 {
     let mut lanes = [1_u64, 2, 3, 4];
     let (words, end) = bytes.as_chunks::<8>();

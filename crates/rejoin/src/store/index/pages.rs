@@ -1,7 +1,8 @@
-//! The words of a large segment in pages, so that a lookup reads one page for each word and not the whole segment.
+//! The words of a large segment in pages, so that a lookup reads one page for
+//! each word and not the whole segment.
 //!
-//! A page is what [`Words`] reads, for a range of words: `Fence` has its first word, its length and its checksum. Fences are
-//! small and read at once; pages are read when a word may be in them, and checked then.
+//! A page is what [`Words`] reads, for a range of words: `Fence` has its first word, its length and its
+//! checksum. Fences are small and read at once; pages are read when a word may be in them, and checked then.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +14,8 @@ use crate::store::index::words::{Cursor, Words, narrow};
 use crate::store::index::write::Writer;
 use crate::store::index::{Span, malformed};
 
-/// A page is closed when it has this many bytes: one read of the operating system, and a checksum that takes microseconds.
+/// A page is closed when it has this many bytes: one read of the operating system,
+/// and a checksum that takes microseconds.
 const PAGE: usize = 1 << 14;
 
 /// What is known of a page without reading it.

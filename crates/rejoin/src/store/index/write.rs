@@ -26,7 +26,8 @@ impl Draft {
         self.span
     }
 
-    /// Adds a message, which must come after those before it, with its text and what the inner store counts for it.
+    /// Adds a message, which must come after those before it, with its text and
+    /// what the inner store counts for it.
     pub(crate) fn add(&mut self, seq: u32, id: MessageId, time: Time, text: &str, size: u64) {
         debug_assert!(seq > self.span.last, "messages come in order of arrival");
         self.span.last = seq;
@@ -83,7 +84,8 @@ impl Writer {
         Self { span, count: 0, table: Vec::new(), blocks: Vec::new(), before: Vec::new() }
     }
 
-    /// Adds a word, greater than those before it, with the sequences that have it, in runs that follow each other.
+    /// Adds a word, greater than those before it, with the sequences that have
+    /// it, in runs that follow each other.
     pub(super) fn push(&mut self, word: &[u8], runs: &[&[u32]]) {
         let begins = (self.count as usize).is_multiple_of(BLOCK);
         if begins {

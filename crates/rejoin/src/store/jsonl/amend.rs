@@ -1,4 +1,5 @@
-//! Changing what is known about a conversation: a line that says so, or a new file where messages are rewritten.
+//! Changing what is known about a conversation: a line that says so, or a new
+//! file where messages are rewritten.
 
 use std::path::Path;
 use std::rc::Rc;
@@ -51,8 +52,9 @@ impl Jsonl {
         Ok(())
     }
 
-    /// Moves a file to the folder of another project. Which project it belongs to stands in the file already, so a
-    /// crash in between leaves nothing but a file in the wrong folder. A folder that has a copy of it keeps that.
+    /// Moves a file to the folder of another project. Which project it belongs to stands in the
+    /// file already, so a crash in between leaves nothing but a file in the wrong folder. A
+    /// folder that has a copy of it keeps that.
     fn move_to_project(&self, project: &str, opened: &Opened, id: ConversationId) -> Result<()> {
         let path = self.layout.file(&self.layout.folder_of(project)?, id);
         if path.symlink_metadata().is_ok() {
@@ -67,8 +69,8 @@ impl Jsonl {
 }
 
 impl Jsonl {
-    /// Removes the folder of a project in which nothing is left. It says which project that was, and what is in a path may
-    /// have been taken out everywhere else.
+    /// Removes the folder of a project in which nothing is left. It says which project that was, and what is
+    /// in a path may have been taken out everywhere else.
     pub(super) fn leave(&self, folder: &Path) -> io::Result<()> {
         let Some(name) = folder.file_name().and_then(|name| name.to_str()) else { return Ok(()) };
         let marker = self.layout.marker(name);

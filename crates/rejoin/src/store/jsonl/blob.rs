@@ -1,9 +1,9 @@
 //! Named blobs: files that are replaced whole. One that need not be safe yet is added to the end of its file.
 //!
-//! Blobs that come with a turn stand in the turn's lines, so that both are there after a crash or neither. Each file
-//! says up to which change it is complete; what a later turn of its owner did to its blobs is taken from the lines.
-//! Blobs of several owners that are stored together stand in a file of their own until all of them are in place; keys of
-//! many owners stay there (`sheet.rs`).
+//! Blobs that come with a turn stand in the turn's lines, so that both are there after a crash or neither.
+//! Each file says up to which change it is complete; what a later turn of its owner did to its blobs is taken
+//! from the lines. Blobs of several owners that are stored together stand in a file of their own until all of
+//! them are in place; keys of many owners stay there (`sheet.rs`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -70,8 +70,8 @@ impl Jsonl {
         self.places(space, owner, named)?.iter().try_for_each(|place| self.shelf(place)?.visit(named, visit))
     }
 
-    /// The same for whoever holds the lock of those who write and has looked at the owner: nobody changes its lines or its file
-    /// meanwhile.
+    /// The same for whoever holds the lock of those who write and has looked at the owner: nobody
+    /// changes its lines or its file meanwhile.
     pub(super) fn visit_blobs_of(
         &self,
         kept: &Kept,
@@ -162,14 +162,15 @@ impl Jsonl {
             let Some(space) = blob.space() else { continue };
             let (name, bytes) = (blob.name.clone().into_bytes(), blob.bytes.clone().map(Octets::into_bytes));
             let put = Put { space, owner: blob.owner, name: &name, bytes: bytes.as_deref() };
-            // What lines say of it is older, those of its owner and those of the newest change: a turn with blobs puts the
-            // file in place first.
+            // What lines say of it is older, those of its owner and those of the newest change: a turn
+            // with blobs puts the file in place first.
             let owner = blob.owner.map(|owner| self.open_known(owner)).transpose()?.flatten();
             let in_lines = owner.map_or(0, |(_, known)| known.kept.stamp);
             let stamp = self.stamp_of_blobs(&[put])?.max(in_lines).max(newest);
             self.replace_with(&[put], stamp, care)?;
         }
-        // Order: everything in its place, one sync for all of it, and then the file that would put it there again goes.
+        // Order: everything in its place, one sync for all of it, and then the
+        // file that would put it there again goes.
         if care == Care::Later {
             let directory = self.layout.blobs();
             durable::sync_file_system(&directory).during(|| format!("sync `{}`", directory.display()))?;
@@ -181,8 +182,8 @@ impl Jsonl {
         self.layout.blobs().join("pending")
     }
 
-    /// Puts what a turn did to blobs where it belongs. Those of its own conversation are erased by its lines already;
-    /// their file goes without a sync, or stays empty where earlier lines hold blobs that it hides.
+    /// Puts what a turn did to blobs where it belongs. Those of its own conversation are erased by its lines
+    /// already; their file goes without a sync, or stays empty where earlier lines hold blobs that it hides.
     pub(super) fn settle_blobs(&self, blobs: &[Put<'_>], id: ConversationId, stamp: Stamp) -> Result<()> {
         let (own, others): (Vec<Put<'_>>, Vec<Put<'_>>) =
             blobs.iter().copied().partition(|blob| blob.owner == Some(id));
@@ -201,7 +202,8 @@ impl Jsonl {
         Ok(())
     }
 
-    /// Does what turns of these conversations after a stamp did to blobs of others, as far as it was not done yet.
+    /// Does what turns of these conversations after a stamp did to blobs of
+    /// others, as far as it was not done yet.
     pub(super) fn finish_blobs(&self, ids: &[ConversationId], after: Stamp) -> Result<()> {
         let mut unfinished: BTreeMap<Stamp, Changes> = BTreeMap::new();
         for id in ids {
@@ -290,8 +292,9 @@ impl Jsonl {
         Ok(())
     }
 
-    /// Adds a blob that belongs to nobody to the end of its file, which is left with what is on this shelf. The answer is false
-    /// when the file has to be written whole: what is erased must not stay, and lines of an owner may hide what is added.
+    /// Adds a blob that belongs to nobody to the end of its file, which is left with what is on this
+    /// shelf. The answer is false when the file has to be written whole: what is erased must not stay, and
+    /// lines of an owner may hide what is added.
     fn add(&self, place: &Place, blobs: &[Put<'_>], shelf: &Shelf) -> Result<bool> {
         let [Put { owner: None, name, bytes: Some(bytes), .. }] = blobs else { return Ok(false) };
         if place.is_in_own_folder() || self.number_of_sheet(place)? > 0 {
@@ -319,8 +322,9 @@ impl Jsonl {
         Ok(())
     }
 
-    /// True when lines hold blobs that would come back if their file were gone: the lines of their owner, and those of the
-    /// newest change, whose blobs of others are put in place again by whoever opens the store next.
+    /// True when lines hold blobs that would come back if their file were gone: the lines of
+    /// their owner, and those of the newest change, whose blobs of others are put in place
+    /// again by whoever opens the store next.
     fn has_blobs_in_lines(&self, place: &Place) -> Result<bool> {
         let newest = change_log::newest_noted(&self.layout.changes())?;
         for id in place.owner.into_iter().chain(newest.map(|noted| noted.conversation)) {
@@ -358,8 +362,8 @@ impl Jsonl {
     /// The same, without what is still to be put in place.
     pub(super) fn shelf_in_place(&self, place: &Place) -> Result<Shelf> {
         let Some(owner) = place.owner else { return self.shelf_without_lines(place) };
-        // What lines say moves to the file, and what the file says is erased by lines. Whoever looks at both while somebody
-        // does that looks again.
+        // What lines say moves to the file, and what the file says is erased by lines. Whoever looks at both
+        // while somebody does that looks again.
         for _ in 0..ATTEMPTS {
             let remembered =
                 if place.space.is_replaced_together() { self.keys_in_lines(owner) } else { None };

@@ -1,8 +1,8 @@
 //! Which files of keys there may be, without looking for each of them.
 //!
-//! A vault looks up a key for each conversation that it lists and with each append, and most keys stand in the lines of their
-//! conversations. Once nobody added or removed a file of blobs for a while, a look at their folder tells that nobody did since
-//! the folder was read.
+//! A vault looks up a key for each conversation that it lists and with each append, and most keys stand in
+//! the lines of their conversations. Once nobody added or removed a file of blobs for a while, a look at
+//! their folder tells that nobody did since the folder was read.
 
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
@@ -46,7 +46,8 @@ impl MayBe {
 }
 
 impl Jsonl {
-    /// Which files that may say something of a key there may be. Whoever looks at lines too does so before and after.
+    /// Which files that may say something of a key there may be. Whoever looks
+    /// at lines too does so before and after.
     pub(super) fn key_files(&self, file: &str) -> MayBe {
         let folder = self.layout.blobs();
         let Ok(there) = folder.symlink_metadata() else { return MayBe::ANY };

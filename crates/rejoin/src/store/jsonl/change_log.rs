@@ -1,13 +1,14 @@
 //! The log of changes: the order of all that happened, and the lock of those who write.
 //!
-//! A writer holds the lock from before its change is noted until it is done, so whoever reads the log under a shared
-//! lock sees no change that is not there. The note is written first: a process that is killed in between has told a
-//! change that may not have happened, which is allowed; the other way round one would be skipped. The log itself is not
-//! synced with every change. Each change carries its stamp in the conversation's file too, and after the machine was
-//! started anew, what the log lost is taken from there (see recover.rs).
+//! A writer holds the lock from before its change is noted until it is done, so whoever reads the log
+//! under a shared lock sees no change that is not there. The note is written first: a process that is
+//! killed in between has told a change that may not have happened, which is allowed; the other way
+//! round one would be skipped. The log itself is not synced with every change. Each change carries
+//! its stamp in the conversation's file too, and after the machine was started anew, what the log
+//! lost is taken from there (see recover.rs).
 //!
-//! A note is marked once its change is safe, before it is acknowledged. So a marked change that its file does not hold
-//! was lost, and one that is not marked may never have been written.
+//! A note is marked once its change is safe, before it is acknowledged. So a marked change that its file does
+//! not hold was lost, and one that is not marked may never have been written.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -45,7 +46,8 @@ pub(super) struct Log {
     /// How long it was when its newest stamp was last looked up.
     length: u64,
     newest: Stamp,
-    /// The newest change, when more than its lines belongs to it: its process may have been killed in between.
+    /// The newest change, when more than its lines belongs to it: its process
+    /// may have been killed in between.
     unfinished: Option<Noted>,
     /// The newest change, when it is not marked as safe.
     unmarked: Option<Stamp>,
@@ -62,8 +64,8 @@ pub(super) struct Noted {
     /// True when the turn also changed blobs that are not its own conversation's.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) blobs: bool,
-    /// 1 once the change is safe, 0 before; older versions did not say. It is the last field, one digit long: it changes
-    /// in place, and no power cut leaves half of it.
+    /// 1 once the change is safe, 0 before; older versions did not say. It is the last field, one digit long:
+    /// it changes in place, and no power cut leaves half of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) done: Option<u8>,
 }
@@ -163,10 +165,12 @@ impl Log {
         Ok(mark)
     }
 
-    /// Marks a change as safe, if it is the newest. The mark is not synced: a power cut that takes it leaves the lines.
+    /// Marks a change as safe, if it is the newest. The mark is not synced: a
+    /// power cut that takes it leaves the lines.
     pub(super) fn confirm(&mut self, stamp: Stamp) {
         if self.unmarked.take_if(|unmarked| *unmarked == stamp).is_some() {
-            // Without it, a damaged end of the file looks like one that was never acknowledged. The change is safe.
+            // Without it, a damaged end of the file looks like one that was
+            // never acknowledged. The change is safe.
             let _ = durable::write_at(&self.file, self.length - MARK, b"1");
         }
     }
@@ -201,7 +205,8 @@ pub(super) fn since(path: &Path, after: Stamp, wait: Duration) -> Result<Vec<Cha
     read_since(&file, length, after).during(|| format!("read `{}`", path.display()))
 }
 
-/// The changes after a stamp, as they are noted. The last one may not have happened yet; nobody is waited for.
+/// The changes after a stamp, as they are noted. The last one may not have
+/// happened yet; nobody is waited for.
 pub(super) fn noted_since(path: &Path, after: Stamp) -> Result<Vec<Changed>> {
     let read = || {
         let file = durable::open_to_read(path)?;

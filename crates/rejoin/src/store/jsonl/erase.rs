@@ -18,7 +18,8 @@ use crate::store::{ContentHash, ContentHasher, durable};
 const WAIT: Duration = Duration::from_secs(5);
 
 impl JsonlStore {
-    /// The content hash of the store in `root`: its log of changes, and its blobs, which change without being noted there.
+    /// The content hash of the store in `root`: its log of changes, and its blobs,
+    /// which change without being noted there.
     pub(crate) fn content_hash(root: &Path) -> Result<ContentHash> {
         let layout = Layout::new(root.to_owned());
         let mut hasher = ContentHasher::default();
@@ -29,19 +30,19 @@ impl JsonlStore {
         Ok(hasher.finish())
     }
 
-    /// True when erasing the store in `root` was begun and did not end, or left nothing but empty folders. Nothing of it is
-    /// used any more.
+    /// True when erasing the store in `root` was begun and did not end, or left nothing but empty
+    /// folders. Nothing of it is used any more.
     pub(crate) fn is_half_erased(root: &Path) -> bool {
         let layout = Layout::new(root.to_owned());
         let is_empty = |folder: &Path| folder.read_dir().is_ok_and(|mut inside| inside.next().is_none());
         layout.erasing().exists() || is_empty(&layout.own()) || is_empty(root)
     }
 
-    /// Writes over every byte of the store in `root`, and removes it, if its content hash is `expected`. Files of others in it
-    /// stay.
+    /// Writes over every byte of the store in `root`, and removes it, if its content hash is
+    /// `expected`. Files of others in it stay.
     ///
-    /// One that somebody has open is locked, and nobody can open it meanwhile, nor afterwards if this is cut off. Then it goes
-    /// on with what is left, whatever its content hash.
+    /// One that somebody has open is locked, and nobody can open it meanwhile, nor afterwards if this is cut
+    /// off. Then it goes on with what is left, whatever its content hash.
     pub(crate) fn erase(root: &Path, expected: Option<&ContentHash>) -> Result<()> {
         let attempt = || format!("erase `{}`", root.display());
         let layout = Layout::new(root.to_owned());

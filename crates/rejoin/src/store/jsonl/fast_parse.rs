@@ -1,4 +1,5 @@
-//! Reading the fields of a line in the form that Rejoin writes them, which is several times as fast as reading JSON.
+//! Reading the fields of a line in the form that Rejoin writes them, which is
+//! several times as fast as reading JSON.
 //!
 //! Whatever stands there in another form is left to the JSON reader: nothing is guessed.
 

@@ -53,7 +53,8 @@ impl Files {
     }
 }
 
-/// How a file looked before this handle wrote to it and nobody else did, and after that. One that was made has no before.
+/// How a file looked before this handle wrote to it and nobody else did, and after
+/// that. One that was made has no before.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Grown {
     pub(super) before: Option<Seen>,
@@ -98,7 +99,8 @@ impl Seen {
     }
 }
 
-/// A conversation's file, open, under a lock that keeps it from being overwritten: its own, or that of those who write.
+/// A conversation's file, open, under a lock that keeps it from being overwritten:
+/// its own, or that of those who write.
 #[derive(Debug)]
 pub(super) struct Opened {
     pub(super) file: File,
@@ -166,7 +168,8 @@ impl Jsonl {
         Ok(folders.into_iter().next())
     }
 
-    /// How much of a conversation a copy holds: its newest change, and how many messages. One that cannot be read holds nothing.
+    /// How much of a conversation a copy holds: its newest change, and how many messages.
+    /// One that cannot be read holds nothing.
     fn weigh(&self, id: ConversationId, folder: &str) -> (Stamp, usize) {
         let path = self.layout.file(folder, id);
         let Ok(Some((file, seen))) = open_locked(self.user, &path, Purpose::Read) else { return (0, 0) };
@@ -241,7 +244,8 @@ impl Jsonl {
         known.go_on(&opened.file, opened.seen.length, longest, depth, &|stamp| {
             let told = change_log::told_of(&self.layout.changes(), id, stamp)?;
             let is_acknowledged = matches!(told, Some(Told::Acknowledged(_)));
-            // Its lines may have been written since the file was looked at. One that still looks the same lost them.
+            // Its lines may have been written since the file was looked at. One
+            // that still looks the same lost them.
             let there = opened.path.symlink_metadata();
             Ok(is_acknowledged && there.is_ok_and(|there| Seen::of(&there) == opened.seen))
         })
@@ -309,7 +313,8 @@ fn open_locked(user: User, path: &std::path::Path, purpose: Purpose) -> io::Resu
     if !metadata.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
     }
-    // Whoever writes keeps out all who overwrite or exchange files, and looks at the name when the lines are safe.
+    // Whoever writes keeps out all who overwrite or exchange files, and looks
+    // at the name when the lines are safe.
     if purpose == Purpose::Write {
         return Ok(Some((file, Seen::of(&metadata))));
     }

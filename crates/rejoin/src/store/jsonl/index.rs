@@ -1,17 +1,18 @@
 //! The index: what a list shows of every conversation, so that a list need not read every file.
 //!
-//! It is never the truth. It says how each file and each folder looked when it was written, and up to which change it
-//! is complete. Whatever is missing, damaged or does not fit is read from the files again.
+//! It is never the truth. It says how each file and each folder looked when it was written, and up to which
+//! change it is complete. Whatever is missing, damaged or does not fit is read from the files again.
 //!
 //! ```text
-//! {"format":4,"boot":"…","stamp":812,"checked":"…","folders":[["home_ada_trip",17,1790000000000000000]],"rows":1208,"bytes":9120}
-//! check  id  active  folder  inode  length  modified  status  expires  project  kind  slug  keys  damage  row
+//! {"format":4,"boot":"…","stamp":8,"checked":"…","folders":[["home_ada_trip",17,179…]],"rows":12,"bytes":91}
+//! check id active folder inode length modified status expires project kind slug keys damage row
 //! check  id  messages' ids
 //! ```
 //!
-//! Columns are separated by tabs. All rows come first, in the order of a list, and then in the same order a line each with the
-//! ids of messages, which only one who looks for a message reads. What was erased is a line of blanks.
-//! A conversation of which nothing can be listed has no row, and comes first. One whose file is gone has the inode 0.
+//! Columns are separated by tabs. All rows come first, in the order of a list, and then in the same
+//! order a line each with the ids of messages, which only one who looks for a message reads. What was
+//! erased is a line of blanks. A conversation of which nothing can be listed has no row, and comes
+//! first. One whose file is gone has the inode 0.
 
 use std::io;
 use std::path::Path;
@@ -245,7 +246,8 @@ impl Entry {
         })
     }
 
-    /// The same with the ids of its messages, from the line that has them; none when that is damaged or another's.
+    /// The same with the ids of its messages, from the line that has them; none
+    /// when that is damaged or another's.
     pub(super) fn with_messages(mut self, line: &[u8]) -> Option<Self> {
         let (id, messages) = std::str::from_utf8(checked(line)?).ok()?.split_once('\t')?;
         id.parse().ok().filter(|id: &ConversationId| *id == self.id)?;
@@ -366,8 +368,9 @@ pub(super) fn quoted(text: &str) -> String {
     serde_json::to_string(text).expect("a text is plain data")
 }
 
-/// Writes an index; entries come in the order of a list. Losing it costs nothing but time, so it is not synced. The
-/// caller holds the lock of those who write, so that nothing which is being removed is written again.
+/// Writes an index; entries come in the order of a list. Losing it costs nothing but time,
+/// so it is not synced. The caller holds the lock of those who write, so that nothing
+/// which is being removed is written again.
 pub(super) fn write<'e>(
     layout: &Layout,
     mut beginning: Beginning,
@@ -390,7 +393,8 @@ pub(super) fn write<'e>(
     durable::publish_unsynced(draft, &path)
 }
 
-/// Overwrites the row of a conversation with blanks, which are no row. The caller holds the lock of those who write.
+/// Overwrites the row of a conversation with blanks, which are no row. The
+/// caller holds the lock of those who write.
 pub(super) fn blank(path: &Path, id: ConversationId) -> io::Result<()> {
     lines::blank(path, &format!("\t{id}\t"))
 }

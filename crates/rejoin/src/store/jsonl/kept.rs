@@ -23,7 +23,8 @@ pub(super) struct Kept {
     pub(super) has_start: bool,
     /// True when messages were removed, so that numbers may be missing.
     pub(super) has_gaps: bool,
-    /// Messages before this sequence stood in the file when it was written anew; the first line says when it was active.
+    /// Messages before this sequence stood in the file when it was written anew;
+    /// the first line says when it was active.
     settled: u32,
     /// How many messages the file had when it was written anew, and its newest change then.
     promised: Option<(u64, Stamp)>,
@@ -47,8 +48,8 @@ impl Spent {
         self.bytes += bytes;
     }
 
-    /// True when they are worth a new file: so many of them, and a quarter of the file, so that a long conversation is not
-    /// copied for a few changes of its title.
+    /// True when they are worth a new file: so many of them, and a quarter of the file, so that a long
+    /// conversation is not copied for a few changes of its title.
     pub(super) const fn are_many(&self, least: u32, length: u64) -> bool {
         least > 0 && self.lines >= least && self.bytes >= length / 4
     }
@@ -73,7 +74,8 @@ pub(super) struct Spot {
     pub(super) offset: u64,
     /// How long that is, as it stands there.
     pub(super) length: u32,
-    /// The parent that its line names, which is not the one before it on its path when the line of that one is damaged.
+    /// The parent that its line names, which is not the one before it on its path
+    /// when the line of that one is damaged.
     pub(super) named: Option<MessageId>,
     pub(super) timestamp: Time,
 }
@@ -157,7 +159,8 @@ impl Kept {
         Ok(())
     }
 
-    /// Takes in a message, and tells whether it fits. One that follows nothing that is there follows what stands before it.
+    /// Takes in a message, and tells whether it fits. One that follows nothing that is
+    /// there follows what stands before it.
     pub(super) fn take_message(&mut self, line: &Line, extent: Extent) -> Option<()> {
         let (id, seq, link) = (line.id?, Some(line.message_index).filter(|seq| *seq > 0)?, line.digest?);
         let previous = self.tree.messages().last().map(|held| &held.node);
@@ -220,7 +223,8 @@ impl Kept {
         promised.saturating_sub(self.tree.messages().len() as u64)
     }
 
-    /// True when the last line is missing of those that were written anew. They were whole when the file got its name.
+    /// True when the last line is missing of those that were written anew. They
+    /// were whole when the file got its name.
     pub(super) fn lacks_end(&self) -> bool {
         self.promised.is_some_and(|(_, stamp)| self.stamp < stamp)
     }

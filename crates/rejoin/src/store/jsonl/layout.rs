@@ -1,18 +1,19 @@
-//! Where things are: a folder for each project, in it a file for each conversation, and a folder for what is Rejoin's.
+//! Where things are: a folder for each project, in it a file for each
+//! conversation, and a folder for what is Rejoin's.
 //!
 //! ```text
-//! DIR/home_ada_trip/.project                                    the project's key, which the folder's name only hints at
-//! DIR/home_ada_trip/01932d4a-0123-7890-abcd-123456789abc.jsonl  a conversation
-//! DIR/.store/changes.jsonl                                     what happened, and the lock of those who write
-//! DIR/.store/index                                             what a list shows; can be made again
-//! DIR/.store/words/0000000000000001                            which messages have which words; can be made again
-//! DIR/.store/boot                                              since when the log of changes is complete
-//! DIR/.store/reserve                                           room that is given up when the disk is full
-//! DIR/.store/blobs/3-01932d4a-….jsonl                          blobs of a space and an owner
-//! DIR/.store/blobs/9-01932d4a-…/….jsonl                       a piece of an attachment
-//! DIR/.store/blobs/pending                                     blobs of several owners that are being stored together
-//! DIR/.store/blobs/sheet                                       keys of many owners that were stored together
-//! DIR/.store/temporary/                                        what is being made or erased
+//! DIR/home_ada_trip/.project                                     the project's key
+//! DIR/home_ada_trip/01932d4a-0123-7890-abcd-123456789abc.jsonl   a conversation
+//! DIR/.store/changes.jsonl                                       what happened, and the lock of writers
+//! DIR/.store/index                                               what a list shows; can be rebuilt
+//! DIR/.store/words/0000000000000001                              which message has which word; rebuildable
+//! DIR/.store/boot                                                since when the log of changes is complete
+//! DIR/.store/reserve                                             room to give up when the disk is full
+//! DIR/.store/blobs/3-01932d4a-….jsonl                            blobs of a space and an owner
+//! DIR/.store/blobs/9-01932d4a-…/….jsonl                          a piece of an attachment
+//! DIR/.store/blobs/pending                                       blobs of several owners, being stored
+//! DIR/.store/blobs/sheet                                         keys of many owners, stored together
+//! DIR/.store/temporary/                                          what is being made or erased
 //! ```
 
 use std::fs;
@@ -107,11 +108,12 @@ impl Layout {
         entries.map(|entry| entry.map(|entry| entry.path())).collect()
     }
 
-    /// True when something temporary is another name of a conversation's file that is in use: its process ended before
-    /// another file took that one's place. Its bytes are the conversation's.
+    /// True when something temporary is another name of a conversation's file that is in use: its process
+    /// ended before another file took that one's place. Its bytes are the conversation's.
     pub(super) fn is_second_name(&self, leftover: &Path) -> io::Result<bool> {
         let Some(name) = leftover.file_name().and_then(|name| name.to_str()) else { return Ok(false) };
-        // Some file systems number each name of a file anew, but the name that waits for the place tells it as well.
+        // Some file systems number each name of a file anew, but the name that
+        // waits for the place tells it as well.
         let waiting = name.strip_suffix(durable::ASIDE).map(|fresh| leftover.with_file_name(fresh));
         if waiting.is_some_and(|fresh| fresh.symlink_metadata().is_ok()) {
             return Ok(true);
@@ -206,7 +208,8 @@ impl Layout {
         Ok(self.find_all(id)?.into_iter().next())
     }
 
-    /// Every folder that has a file of a conversation, regular files first. The first one counts, the others are copies.
+    /// Every folder that has a file of a conversation, regular files first. The
+    /// first one counts, the others are copies.
     pub(super) fn find_all(&self, id: ConversationId) -> io::Result<Vec<String>> {
         let folders = match self.folders() {
             Ok(folders) => folders,
@@ -227,7 +230,8 @@ impl Layout {
         Ok(found.into_iter().map(|(_, folder)| folder).collect())
     }
 
-    /// The folder of a project, made when it is missing. Projects whose names become alike get folders of their own.
+    /// The folder of a project, made when it is missing. Projects whose names
+    /// become alike get folders of their own.
     ///
     /// The caller holds the lock of those who write.
     pub(super) fn folder_of(&self, project: &str) -> Result<String> {

@@ -4,7 +4,8 @@
 //! {"timestamp":"…","messageIndex":1,"messageType":"conversation","sessionId":"…","id":"…",…,"message":{…}}
 //! ```
 //!
-//! The message is the body, byte for byte. A body that is no JSON object on one line stands there as a string.
+//! The message is the body, byte for byte. A body that is no JSON object on one
+//! line stands there as a string.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -187,12 +188,14 @@ impl Line {
         Self::read_written(line).or_else(|| Self::read_any(line))
     }
 
-    /// How many lines of a conversation begin in a piece of a file. A text that quotes one has its quotes escaped.
+    /// How many lines of a conversation begin in a piece of a file. A text that
+    /// quotes one has its quotes escaped.
     pub(super) fn begins_in(piece: &[u8], id: ConversationId) -> usize {
         memmem::find_iter(piece, &format!("\"sessionId\":\"{id}\"")).count()
     }
 
-    /// Reads what [`Self::write`] wrote. A quote within a text is escaped, so the first such piece is no text.
+    /// Reads what [`Self::write`] wrote. A quote within a text is escaped, so
+    /// the first such piece is no text.
     fn read_written(line: &[u8]) -> Option<(Self, Range<usize>)> {
         let at = memmem::find(line, MESSAGE)?;
         let message = at + MESSAGE.len()..line.len().checked_sub(1)?;
@@ -283,8 +286,8 @@ fn plain(text: Cow<'_, str>) -> Option<Cow<'_, str>> {
     }
 }
 
-/// True when a look at its braces and quotes shows that a message is one object and nothing else. Whether everything
-/// within is JSON, its reader finds out.
+/// True when a look at its braces and quotes shows that a message is one object and nothing else. Whether
+/// everything within is JSON, its reader finds out.
 pub(super) fn is_one_object(message: &[u8]) -> bool {
     message.first() == Some(&b'{') && end_of_object(message) == Some(message.len())
 }

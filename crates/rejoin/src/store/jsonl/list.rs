@@ -23,13 +23,15 @@ use crate::store::{Changed, ListQuery, Page, What, durable};
 /// A folder that changed this short a time ago may have changed again without its time telling so.
 pub(super) const SETTLED: i128 = 2_000_000_000;
 
-/// How long the lock of those who write is waited for by one who has an index to write. Whoever lists next tries again.
+/// How long the lock of those who write is waited for by one who has an index to
+/// write. Whoever lists next tries again.
 const PATIENCE: Duration = Duration::from_millis(20);
 
 /// What a list is made of.
 #[derive(Default)]
 pub(super) struct Found {
-    /// The conversations of a page, and those after it that are needed to tell whether there is more, in no order.
+    /// The conversations of a page, and those after it that are needed to tell
+    /// whether there is more, in no order.
     pub(super) entries: Vec<Entry>,
     total: u64,
     /// What of the files that were looked at cannot be used.
@@ -67,7 +69,8 @@ impl Jsonl {
         }
     }
 
-    /// Visits every conversation that there is, in no order, with the ids of its messages where they are wanted.
+    /// Visits every conversation that there is, in no order, with the ids of
+    /// its messages where they are wanted.
     pub(super) fn each_entry(&self, wanted: Reading, visit: &mut dyn FnMut(&Entry)) -> Result<()> {
         if let Some(mut usable) = self.usable_index()? {
             let (mut entries, mut gone) = (Vec::new(), Gone::new());
@@ -99,7 +102,8 @@ impl Jsonl {
         Ok(())
     }
 
-    /// A conversation that has no file, if it is missing. Most rows are not read, so asking for one that never was costs little.
+    /// A conversation that has no file, if it is missing. Most rows are not read, so asking
+    /// for one that never was costs little.
     pub(super) fn entry_of_missing(&self, id: ConversationId) -> Result<Option<Entry>> {
         let is_meant = |entry: &Entry| entry.id == id && entry.is_missing();
         let Some(usable) = self.usable_index()? else {
@@ -194,7 +198,8 @@ impl Jsonl {
         Ok(Some(found))
     }
 
-    /// True for an entry of which nothing could be listed, if its file may be readable by now. It need not look different.
+    /// True for an entry of which nothing could be listed, if its file may be
+    /// readable by now. It need not look different.
     fn may_be_listable_again(&self, entry: &Entry) -> bool {
         let there = || self.layout.file(&entry.folder, entry.id).symlink_metadata();
         entry.is_unlistable() && there().map_or(true, |there| there.is_file())
@@ -263,8 +268,8 @@ impl Jsonl {
         Ok(entries)
     }
 
-    /// Writes the index, but not what may have changed since it was looked at: it may have been removed, and its text
-    /// must not come back. What the log tells after the index is read from the files in any case.
+    /// Writes the index, but not what may have changed since it was looked at: it may have been removed, and
+    /// its text must not come back. What the log tells after the index is read from the files in any case.
     fn write_index(&self, mut beginning: Beginning, entries: &[Entry]) -> Result<()> {
         let path = self.layout.changes();
         let log = durable::open_to_read(&path).during(|| format!("open `{}`", path.display()))?;
@@ -274,7 +279,8 @@ impl Jsonl {
         let is_deleted = |change: &&Changed| matches!(change.what, What::Deleted { .. });
         let deleted: HashSet<_> =
             changes.iter().filter(is_deleted).map(|change| change.conversation).collect();
-        // Nobody is writing now, so a file that looks as it did when it was read is what all of its changes made of it.
+        // Nobody is writing now, so a file that looks as it did when it was read
+        // is what all of its changes made of it.
         for entry in entries {
             if changed.contains(&entry.id) && !deleted.contains(&entry.id) && self.is_as_it_was(entry) {
                 changed.remove(&entry.id);

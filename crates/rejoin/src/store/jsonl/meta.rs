@@ -43,8 +43,8 @@ pub(super) enum Meta {
         version: Version,
         id: MessageId,
     },
-    /// So many bytes of a turn that was never acknowledged stood here and were cut off. They are kept here, unless they
-    /// are all zero.
+    /// So many bytes of a turn that was never acknowledged stood here and were cut off. They are
+    /// kept here, unless they are all zero.
     Repaired {
         bytes: u64,
         #[serde(skip_serializing_if = "Option::is_none")]

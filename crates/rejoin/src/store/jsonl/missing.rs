@@ -1,4 +1,5 @@
-//! Conversations whose files are gone although nobody deleted them: the log or an index says that they were stored here.
+//! Conversations whose files are gone although nobody deleted them: the log or an
+//! index says that they were stored here.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -11,19 +12,21 @@ use crate::store::jsonl::fault::During;
 use crate::store::jsonl::files::Look;
 use crate::store::jsonl::index::Entry;
 
-/// Conversations that have no file. Where an index has one, the folder that its file was in; that may be empty.
+/// Conversations that have no file. Where an index has one, the folder that its
+/// file was in; that may be empty.
 pub(super) type Gone = BTreeMap<ConversationId, Option<String>>;
 
 impl Jsonl {
-    /// All that are missing: of those that an index has, and of those that the log tells after a stamp. `met` are those that
-    /// have a file.
+    /// All that are missing: of those that an index has, and of those that the log tells after a
+    /// stamp. `met` are those that have a file.
     pub(super) fn all_missing(
         &self,
         mut gone: Gone,
         after: Stamp,
         met: &HashSet<ConversationId>,
     ) -> Result<Vec<Entry>> {
-        // Whoever deletes notes it before the file goes. The folders were looked at before, so the log has the note.
+        // Whoever deletes notes it before the file goes. The folders were
+        // looked at before, so the log has the note.
         let told = change_log::told_since(&self.layout.changes(), after)?;
         for id in told.keys() {
             gone.entry(*id).or_default();
@@ -63,7 +66,8 @@ impl Jsonl {
         Ok(matches!(told, Some(Told::Acknowledged(_))))
     }
 
-    /// What became of a conversation that was stored here and cannot be opened: it has no file, or nothing in its file.
+    /// What became of a conversation that was stored here and cannot be opened: it
+    /// has no file, or nothing in its file.
     pub(super) fn loss_of(&self, id: ConversationId, file: Option<&Look>) -> Result<Option<String>> {
         if let Some((opened, known)) = file {
             return Ok(opened.damage(known).into_iter().next());

@@ -1,12 +1,13 @@
 //! The JSONL store: plain files to read, search and carry, one for each conversation.
 //!
-//! A file only grows. A turn is one write and one sync. Whoever writes holds the lock of the log of changes (`change_log.rs`),
-//! notes the change there, appends the lines of the turn, syncs them and marks the note (`writing.rs`). Readers wait for
-//! nobody and pass over a turn that is not whole yet. Messages that are removed are left out of a new file that takes the old
-//! one's place, and the old one is overwritten.
+//! A file only grows. A turn is one write and one sync. Whoever writes holds the lock of the log of changes
+//! (`change_log.rs`), notes the change there, appends the lines of the turn, syncs them and marks the note
+//! (`writing.rs`). Readers wait for nobody and pass over a turn that is not whole yet. Messages that are
+//! removed are left out of a new file that takes the old one's place, and the old one is overwritten.
 //!
-//! What a handle read of a file it remembers, and reads on from there (`files.rs`). The index of lists (`index.rs`) and that
-//! of words (`words/`) can be deleted at any time: any process that finds them stale rebuilds them.
+//! What a handle read of a file it remembers, and reads on from there (`files.rs`). The index
+//! of lists (`index.rs`) and that of words (`words/`) can be deleted at any time: any process
+//! that finds them stale rebuilds them.
 
 mod amend;
 mod append;
@@ -96,14 +97,16 @@ pub struct JsonlOptions {
     pub wait: Duration,
     /// A longer line is a bad one.
     pub longest_line: usize,
-    /// A file is written anew after so many changes of its conversation, if they are a quarter of it; 0 means never.
+    /// A file is written anew after so many changes of its conversation, if
+    /// they are a quarter of it; 0 means never.
     pub repack_every: u32,
 }
 
 impl Default for JsonlOptions {
     /// Waits ten seconds, takes lines of up to 256 MiB, and collects five changes.
     fn default() -> Self {
-        // The default of `limits.turn_bytes` is 10 MB; a message may be that long when it is escaped, and then some.
+        // The default of `limits.turn_bytes` is 10 MB; a message may be that
+        // long when it is escaped, and then some.
         Self { wait: WAIT, longest_line: 1 << 28, repack_every: REPACK_EVERY }
     }
 }
@@ -160,8 +163,8 @@ fn prepare(user: User, layout: &Layout) -> Result<()> {
     durable::create_private(&changes).during(|| format!("create `{}`", changes.display()))
 }
 
-/// Refuses a store that another user owns, can write or can put another directory in the place of. Files that lie in it
-/// are looked at when they are opened.
+/// Refuses a store that another user owns, can write or can put another directory in the place of. Files that
+/// lie in it are looked at when they are opened.
 fn refuse_foreign(user: User, layout: &Layout) -> Result<()> {
     let own = [layout.own(), layout.blobs(), layout.words(), layout.temporary()];
     let checked = owner::refuse_place(user, layout.root())

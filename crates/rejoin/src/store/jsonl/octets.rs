@@ -1,4 +1,5 @@
-//! Bytes within JSON: text where they are text, hexadecimal digits where they are few, base64 where they are many.
+//! Bytes within JSON: text where they are text, hexadecimal digits where they
+//! are few, base64 where they are many.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

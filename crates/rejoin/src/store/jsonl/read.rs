@@ -17,7 +17,8 @@ use crate::store::jsonl::lines::{Lines, read_at};
 const WINDOW: usize = 1 << 18;
 
 impl Jsonl {
-    /// Visits messages where they stand. The answer names each whose line is damaged; the others were visited.
+    /// Visits messages where they stand. The answer names each whose line is
+    /// damaged; the others were visited.
     pub(super) fn visit_held<'k>(
         &self,
         opened: &Opened,
@@ -29,7 +30,8 @@ impl Jsonl {
         for held in all {
             let bytes = window.bytes(held.content.offset, held.content.length as usize);
             let bytes = bytes.during(|| format!("read `{}`", opened.path.display()))?;
-            // Most bodies are sound, and whoever visits one reads all of it: looking first would read it twice.
+            // Most bodies are sound, and whoever visits one reads all of it:
+            // looking first would read it twice.
             if let Some(body) = presumed(held, bytes) {
                 match visit(&row(held, body)) {
                     Ok(()) => continue,

@@ -1,7 +1,7 @@
 //! After the machine was started anew: what the log of changes lost is taken from the conversations' files.
 //!
-//! The log is not synced with every change, so a power cut may take its end. The files are synced, and each says which
-//! changes it holds.
+//! The log is not synced with every change, so a power cut may take its end. The files are synced,
+//! and each says which changes it holds.
 
 use crate::error::Result;
 use crate::store::durable::{self, Existing};

@@ -17,8 +17,8 @@ use crate::store::jsonl::writing::{Certainty, Turnstile};
 use crate::store::jsonl::{Jsonl, index};
 use crate::store::{Progress, Stamp, durable};
 
-/// How long readers of a file that is to be overwritten are waited for. It has no name any more; who still reads it
-/// began before, and whoever tidies next finds it.
+/// How long readers of a file that is to be overwritten are waited for. It has no name any more; who still
+/// reads it began before, and whoever tidies next finds it.
 pub(super) const READERS: Duration = Duration::from_millis(200);
 
 impl Jsonl {
@@ -31,8 +31,8 @@ impl Jsonl {
     ) -> Result<()> {
         let id = change.conversation;
         let stamp = turnstile.next_stamp(newest);
-        // Order: the note and its sync, because no file says it; then the names, so that the file and its copies are
-        // gone for readers at once; then the bytes.
+        // Order: the note and its sync, because no file says it; then the names, so that the file and its
+        // copies are gone for readers at once; then the bytes.
         let mark = turnstile.log().note(&Noted::of(stamp, change))?;
         if let Err(error) = turnstile.log().sync().and_then(|()| self.take_names(id)) {
             turnstile.log().take_back(mark);
@@ -67,7 +67,8 @@ impl Jsonl {
         self.tidy_up(readers).map(drop)
     }
 
-    /// Overwrites what could not be overwritten before because somebody was reading it, and what later lines made void.
+    /// Overwrites what could not be overwritten before because somebody was
+    /// reading it, and what later lines made void.
     pub(super) fn tidy(&self, budget: Duration) -> Result<Progress> {
         let until = Instant::now().checked_add(budget);
         let done = self.erase_leftovers()?;

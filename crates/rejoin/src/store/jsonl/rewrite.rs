@@ -71,7 +71,8 @@ impl Jsonl {
         self.rewrite_file(turnstile, opened, &remains, Some(&noted))
     }
 
-    /// Writes a file with other bodies of some messages. Copies of their lines, and lines of theirs that cannot be read, go.
+    /// Writes a file with other bodies of some messages. Copies of their lines, and
+    /// lines of theirs that cannot be read, go.
     pub(super) fn rewrite_messages(
         &self,
         turnstile: &mut Turnstile<'_>,
@@ -113,8 +114,8 @@ impl Jsonl {
         self.rewrite_file(turnstile, &opened, &remains, None)
     }
 
-    /// Writes what is left to a new file, and syncs it. It lies among what is to be erased: until it takes the old
-    /// one's place, that is what it is.
+    /// Writes what is left to a new file, and syncs it. It lies among what is to be erased: until it takes
+    /// the old one's place, that is what it is.
     fn write_remains(&self, opened: &Opened, remains: &Remains<'_>) -> Result<PathBuf> {
         let path = self.layout.gone_name(remains.known.kept.id);
         let written = durable::create_to_write(&path)
@@ -136,8 +137,8 @@ impl Jsonl {
     ) -> Result<()> {
         self.unload_blobs(&remains.known.kept, remains.stamp)?;
         let fresh = self.write_remains(opened, remains)?;
-        // Order: the new file is whole and synced; the note and its sync, because the lines of earlier changes go;
-        // then the new file takes the name, and the old one is overwritten.
+        // Order: the new file is whole and synced; the note and its sync, because the lines of earlier
+        // changes go; then the new file takes the name, and the old one is overwritten.
         let mark = noted.map(|noted| turnstile.log().note(noted)).transpose()?;
         let exchanged = turnstile.log().sync().and_then(|()| {
             durable::exchange(&fresh, &opened.path).during(|| format!("replace `{}`", opened.path.display()))

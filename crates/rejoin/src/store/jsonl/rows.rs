@@ -63,7 +63,8 @@ impl<'s> JsonlRows<'s> {
         Ok(self.look(id)?.filter(|look| !look.1.is_nothing()))
     }
 
-    /// The same for one who comes from another conversation and goes on to the next: it is not worth remembering.
+    /// The same for one who comes from another conversation and goes on to the
+    /// next: it is not worth remembering.
     fn passing(&self, id: ConversationId) -> Result<Option<Rc<Look>>> {
         if let Some(seen) = self.seen(id) {
             return Ok(seen.filter(|look| !look.1.is_nothing()));

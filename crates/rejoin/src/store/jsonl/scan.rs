@@ -1,8 +1,9 @@
 //! Reading a conversation's file into what is known of it, turn by turn.
 //!
-//! Lines that were written together count together. A write that did not end leaves a part of them at the end of a file:
-//! it is passed over, and the next writer moves it out of the way. A bad line anywhere else is damage: it is passed over
-//! too, told, and stays where it is. So does an end that no cut-off write leaves behind, or that was acknowledged.
+//! Lines that were written together count together. A write that did not end leaves a part of them at the
+//! end of a file: it is passed over, and the next writer moves it out of the way. A bad line anywhere else
+//! is damage: it is passed over too, told, and stays where it is. So does an end that no cut-off write
+//! leaves behind, or that was acknowledged.
 
 use std::fs::File;
 use std::io;
@@ -131,7 +132,8 @@ impl ScannedFile {
         !self.kept.has_start && self.kept.tree.messages().is_empty()
     }
 
-    /// Names the lines that cannot be used. A file without any line was emptied: a write that did not end leaves some.
+    /// Names the lines that cannot be used. A file without any line was emptied:
+    /// a write that did not end leaves some.
     pub(super) fn damage(&self, path: &Path) -> Vec<String> {
         let is_emptied = self.is_nothing() && self.torn == 0 && self.faults.is_empty();
         if is_emptied {
@@ -221,7 +223,8 @@ impl ScannedFile {
                     group.lines.push(*part);
                 }
             }
-            // A bad line by itself that no write leaves behind is settled too: it stays, and what follows comes after.
+            // A bad line by itself that no write leaves behind is settled too:
+            // it stays, and what follows comes after.
             let is_settled = !group.could_be_torn && (group.is_whole || group.lines.is_empty());
             if is_settled {
                 suspects.push(std::mem::take(&mut group));
@@ -302,8 +305,8 @@ impl Group {
         }
     }
 
-    /// True when this is no write that was cut short: it has lines that none leaves behind, all lines are there and some
-    /// are bad, or one is not the last and says what only the last one says.
+    /// True when this is no write that was cut short: it has lines that none leaves behind, all lines are
+    /// there and some are bad, or one is not the last and says what only the last one says.
     fn is_damaged(&self) -> bool {
         let is_full = !self.could_be_torn && !self.lines.is_empty() && self.incomplete().is_none();
         let ends_early = |part: &Part| part.line.change.is_some() && part.line.n < part.line.of;

@@ -1,7 +1,8 @@
 //! The sheet: keys of many owners that were stored together, in one file that is replaced whole.
 //!
-//! So it takes as many syncs as one of them would. A line holds what the file of a space and an owner would hold, and counts
-//! until that file is written again, which then says that it is newer. A line that counts no more is overwritten with blanks.
+//! So it takes as many syncs as one of them would. A line holds what the file of a space and an owner
+//! would hold, and counts until that file is written again, which then says that it is newer. A line that
+//! counts no more is overwritten with blanks.
 //!
 //! ```text
 //! {"format":1,"number":3}
@@ -148,7 +149,8 @@ fn read_sheet(path: &Path) -> Result<Sheet> {
     }
 }
 
-/// Overwrites a line with blanks, durably, and tells how the file looks then; none when something else stands there.
+/// Overwrites a line with blanks, durably, and tells how the file looks then;
+/// none when something else stands there.
 fn overwrite(path: &Path, start: u64, line: &[u8]) -> io::Result<Option<Seen>> {
     let file = durable::open_to_write(path)?;
     let mut there = vec![0; line.len()];
@@ -161,7 +163,8 @@ fn overwrite(path: &Path, start: u64, line: &[u8]) -> io::Result<Option<Seen>> {
 }
 
 impl Jsonl {
-    /// The sheet as it is. Whoever looks at a file as well looks at the sheet first: a line goes only when the file is there.
+    /// The sheet as it is. Whoever looks at a file as well looks at the sheet first: a
+    /// line goes only when the file is there.
     fn sheet(&self) -> Result<Arc<Sheet>> {
         let path = self.sheet_path();
         let seen = match path.symlink_metadata() {
@@ -196,8 +199,8 @@ impl Jsonl {
             shelves.push((place, shelf));
         }
         shelves.sort_by(|(one, _), (other, _)| one.cmp(other));
-        // What is remembered may hold a line that somebody took off without the file looking any different: it must not come
-        // back.
+        // What is remembered may hold a line that somebody took off without the file looking
+        // any different: it must not come back.
         let path = self.sheet_path();
         let bytes = read_sheet(&path)?.next(&shelves);
         self.publish_now(&path, &bytes)

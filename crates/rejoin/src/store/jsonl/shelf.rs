@@ -1,7 +1,7 @@
 //! The files that blobs are in: one for each space and owner, and for attachments one for each piece.
 //!
-//! A piece of an attachment has a file of its own, so that nothing else is written again when one is added, and nothing else
-//! is held when one is read.
+//! A piece of an attachment has a file of its own, so that nothing else is written again when one is added,
+//! and nothing else is held when one is read.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -174,8 +174,9 @@ fn lines(text: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     said.filter(|(_, line)| !line.is_empty())
 }
 
-/// Adds a blob to the end of a file, which may get so long. Nothing is synced, so a power cut may leave a beginning of the
-/// line; that is no line, and the next blob is not added behind it. The answer is false when it has to be written whole.
+/// Adds a blob to the end of a file, which may get so long. Nothing is synced, so a power cut may leave
+/// a beginning of the line; that is no line, and the next blob is not added behind it. The answer is
+/// false when it has to be written whole.
 pub(super) fn add(path: &Path, name: &[u8], bytes: &[u8], longest: u64) -> io::Result<bool> {
     let file = match durable::open_to_write(path) {
         Ok(file) => file,
@@ -219,7 +220,8 @@ pub(super) fn bad_lines(folder: &Path) -> Result<Vec<(PathBuf, usize)>> {
                 Err(cause) if cause.kind() == io::ErrorKind::NotFound => continue,
                 Err(cause) => return Err(cause).during(|| format!("read `{}`", path.display())),
             };
-            // What comes after the last whole line was being added when the power went, or is being added now.
+            // What comes after the last whole line was being added when the
+            // power went, or is being added now.
             let whole = memchr::memrchr(b'\n', &text).map_or(&[][..], |end| &text[..end]);
             let lines = lines(whole);
             let is_bad = |(number, line): &(usize, &[u8])| match number {

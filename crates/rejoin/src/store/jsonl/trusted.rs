@@ -43,7 +43,8 @@ pub(super) enum Reading {
 }
 
 impl Usable {
-    /// Visits what it says of each conversation. The answer is false when some lines are damaged, which are passed over.
+    /// Visits what it says of each conversation. The answer is false when some
+    /// lines are damaged, which are passed over.
     pub(super) fn read(&self, wanted: Reading, visit: &mut dyn FnMut(Entry)) -> Result<bool> {
         let mut rows = Lines::new(&self.file, self.offset, self.rows, LONGEST);
         let mut messages = Lines::new(&self.file, self.rows, self.length, LONGEST);
@@ -111,7 +112,8 @@ impl Jsonl {
         if changed.len() > CHANGED {
             return Ok(None);
         }
-        // What changed is read at each list until the index is written again. Where that is much, writing it costs less.
+        // What changed is read at each list until the index is written again.
+        // Where that is much, writing it costs less.
         let mut read = 0;
         for id in &changed {
             let folder = self.layout.find(*id).during(|| format!("find conversation `{id}`"))?;

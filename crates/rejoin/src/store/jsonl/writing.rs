@@ -24,8 +24,8 @@ pub(super) struct Writer {
     log: Option<Log>,
     /// The process that opened the log.
     process: u32,
-    /// Set when a sync failed: what the files hold is then unknown. A failed sync must not be tried again as if it
-    /// could succeed.
+    /// Set when a sync failed: what the files hold is then unknown. A failed sync must not
+    /// be tried again as if it could succeed.
     failed: bool,
     pub(super) wrote: bool,
 }
@@ -114,15 +114,16 @@ impl Turnstile<'_> {
         Ok(())
     }
 
-    /// The stamp of the next change, which is above all that the log and a file have. They differ where files or the
-    /// log were copied or put back.
+    /// The stamp of the next change, which is above all that the log and a file have. They differ where
+    /// files or the log were copied or put back.
     pub(super) fn next_stamp(&mut self, in_files: Stamp) -> Stamp {
         self.log().newest().max(in_files) + 1
     }
 
     /// Writes lines that belong together: all of them are there, synced, when this returns, or none.
     pub(super) fn write(&mut self, onto: &Onto<'_>, lines: &[u8], noted: &Noted) -> Result<()> {
-        // Order: the note, the lines, the sync of the lines, for a new file the sync of its name, and the mark of the note.
+        // Order: the note, the lines, the sync of the lines, for a new file the sync
+        // of its name, and the mark of the note.
         let mark = self.log().note(noted)?;
         let id = noted.conversation;
         let (path, before, written) = match onto {
@@ -178,7 +179,8 @@ pub(super) enum Certainty {
 
 type Written<T> = std::result::Result<T, (io::Error, Certainty)>;
 
-/// Makes a file that is whole when it gets its name, so that no crash leaves one that holds nothing. Answers how it looks.
+/// Makes a file that is whole when it gets its name, so that no crash leaves one that
+/// holds nothing. Answers how it looks.
 fn create(temporary: &Path, path: &Path, lines: &[u8]) -> Written<Seen> {
     let unchanged = |cause| (cause, Certainty::Unchanged);
     // Order: the lines, their sync, the name, and the sync of the name.
@@ -189,7 +191,8 @@ fn create(temporary: &Path, path: &Path, lines: &[u8]) -> Written<Seen> {
     durable::name(draft, path).map_err(unchanged)?;
     let named = sync_name(path);
     if named.is_err() {
-        // A file that stays is passed over: its turn may be whole, but was not acknowledged, and may be tried again.
+        // A file that stays is passed over: its turn may be whole, but was not
+        // acknowledged, and may be tried again.
         let _ = durable::remove(path);
     }
     named.map(|()| seen)
@@ -282,7 +285,8 @@ mod tests {
         let store = std::sync::Arc::new(JsonlStore::open_with(directory.path(), options).unwrap());
         let archive = Archive::with_store(std::sync::Arc::clone(&store) as _);
         let mut talk = archive.start(Conversation::titled("Lisbon")).unwrap();
-        // A fork shares the open log, and the lock with it: what that process holds does not keep this one out.
+        // A fork shares the open log, and the lock with it: what that process
+        // holds does not keep this one out.
         let inherited = {
             let mut writer = lock(&store.backend().writer);
             writer.process = 0;

@@ -8,7 +8,8 @@ const FIRST: Time = Time::from_micros(1_735_689_600_000_000);
 
 /// The last activity of a conversation after a turn.
 ///
-/// A clock without a battery shows a time long past. It must not take back what a clock that was right has written.
+/// A clock without a battery shows a time long past. It must not take back what
+/// a clock that was right has written.
 pub(super) fn last_activity(before: Time, turn: &Turn<'_>) -> Time {
     let is_wrong = turn.now >= FIRST && before.is_far_ahead_of(turn.now);
     if is_wrong { turn.active } else { before.max(turn.active) }

@@ -1,6 +1,7 @@
 //! Where a turn goes: its parents, its sequences, and whether it starts a branch.
 //!
-//! A message whose parent already has a child is a branch. So is one without a parent, where the conversation has a root.
+//! A message whose parent already has a child is a branch. So is one without a
+//! parent, where the conversation has a root.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{ConversationId, MessageId};
@@ -123,8 +124,8 @@ fn decide<'a>(rows: &dyn Rows, turn: &Turn<'a>) -> Result<(Batch<'a>, Appended)>
     Ok((Batch { blobs: turn.blobs.into(), ..Batch::of(Edit::Append(append), Some(change)) }, appended))
 }
 
-/// Refuses ids that the conversation already has. A backend does so too, when it stores them; a turn with another fault
-/// gets the same answer from every backend only if they are looked at here.
+/// Refuses ids that the conversation already has. A backend does so too, when it stores them; a turn with
+/// another fault gets the same answer from every backend only if they are looked at here.
 fn refuse_taken_ids(rows: &dyn Rows, turn: &Turn<'_>) -> Result<()> {
     for entry in turn.entries {
         if rows.node(turn.conversation, entry.id)?.is_some() {

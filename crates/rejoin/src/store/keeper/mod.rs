@@ -30,8 +30,8 @@ use crate::store::{
     VisitBlob,
 };
 
-/// Keeps conversations in a backend: a [`Store`] with every rule of the contract, which asks the backend for rows and hands
-/// it edits.
+/// Keeps conversations in a backend: a [`Store`] with every rule of the contract, which asks the
+/// backend for rows and hands it edits.
 ///
 /// It pages, filters, searches and looks up names by reading rows where the backend has no index for it.
 #[derive(Clone, Debug)]

@@ -190,7 +190,8 @@ impl SealedBatch {
     }
 }
 
-/// What the attempts of one commit encrypted. A backend may ask for the decision again while it borrows the one before.
+/// What the attempts of one commit encrypted. A backend may ask for the decision
+/// again while it borrows the one before.
 pub(crate) struct Attempts<T> {
     own: OnceCell<T>,
     next: OnceCell<Box<Attempts<T>>>,

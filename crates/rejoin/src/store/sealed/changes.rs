@@ -54,7 +54,8 @@ impl Sealed {
         Ok(opened)
     }
 
-    /// Finds out what the conversations that changed are called: their headers say it, or the reason they were removed for.
+    /// Finds out what the conversations that changed are called: their headers say it,
+    /// or the reason they were removed for.
     ///
     /// A change of one that was never made, or whose header does not open, is told under its inner name.
     fn learn_names(&self, changes: &[Changed]) -> Result<()> {

@@ -95,7 +95,8 @@ impl Sealed {
         Ok(faults)
     }
 
-    /// Opens what is known of a conversation, with numbers in plaintext that are not what they should be among its faults.
+    /// Opens what is known of a conversation, with numbers in plaintext that are not
+    /// what they should be among its faults.
     fn look_at(&self, snapshot: &SealedRows<'_>, inner: ConversationId) -> Result<Option<DecryptedRow>> {
         // From the beginning: what is remembered may have been damaged since.
         let Some(mut known) = snapshot.known(inner)? else { return Ok(None) };
@@ -121,7 +122,8 @@ impl Sealed {
         let mut tell = |what| faults.push(Fault { conversation: owner, what });
         let inner = owner.map(|owner| self.inner_name(owner));
         for space in Space::ALL {
-            // All that stand there, whatever their names begin with: one may have been moved from another space.
+            // All that stand there, whatever their names begin with: one may
+            // have been moved from another space.
             let strays = RefCell::new(Vec::new());
             let source: &Source<'_> = &|space, inner, named, visit| {
                 self.inner.get(space, inner, named, &mut |name, bytes| {

@@ -57,8 +57,9 @@ impl Sealed {
             None => Vec::new(),
         };
         let own = CommitHint { conversation: inner, messages: &messages, ..*hint };
-        // The words of what is replaced must not stay. The index is erased before, for a crash, and after, because somebody
-        // may have filled it meanwhile: a rewrite of the same length does not show in what it covers.
+        // The words of what is replaced must not stay. The index is erased before, for a crash,
+        // and after, because somebody may have filled it meanwhile: a rewrite of the same
+        // length does not show in what it covers.
         let erasing = inner.filter(|_| hint.is_erasing);
         erasing.map_or(Ok(()), |inner| self.forget_words(inner))?;
         let (attempts, outcome) = (Attempts::new(), Cell::new(Outcome::Nothing));
@@ -306,7 +307,8 @@ impl Sealing<'_, '_> {
         Branch { id: name, title, head: self.snapshot.message_name(inner, branch.head) }
     }
 
-    /// A child names the digest of its parent inside. The contract wants it to be rewritten with its parent, so that both fit.
+    /// A child names the digest of its parent inside. The contract wants it to be
+    /// rewritten with its parent, so that both fit.
     fn rewrite(&self, id: ConversationId, bodies: &[NewBody<'_>], first: &[u8]) -> Result<SealedChange> {
         let snapshot = self.snapshot;
         let names = snapshot.names();

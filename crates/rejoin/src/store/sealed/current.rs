@@ -1,4 +1,5 @@
-//! Writes that the vault itself makes: what they store was encrypted before their commit, and the trailer is encrypted in it.
+//! Writes that the vault itself makes: what they store was encrypted before their
+//! commit, and the trailer is encrypted in it.
 //!
 //! They are refused when the key was replaced meanwhile.
 
@@ -37,7 +38,8 @@ pub(crate) struct Current<'v> {
 }
 
 impl Sealed {
-    /// The store inside, for what was encrypted with this key of a conversation. A write is a conflict when the newest is another.
+    /// The store inside, for what was encrypted with this key of a conversation. A write is a
+    /// conflict when the newest is another.
     pub(crate) fn inner_for(&self, owner: ConversationId, key: &DataKey) -> Keeper<Current<'_>> {
         Keeper::over(Current { vault: self, owner, key: Some(key.id()) })
     }

@@ -1,8 +1,9 @@
 //! Opening messages on another core, while the caller reads the sealed ones and shows those that are opened.
 //!
-//! A short read pays for none of that: the first messages are opened where they are read. Those after them are copied into
-//! bundles, which a thread opens. Bundles are shown in order, on the thread of the caller. Where the other thread falls
-//! behind, the caller opens what nobody has begun, so that it does not wait for a core that is busy with something else.
+//! A short read pays for none of that: the first messages are opened where they are read. Those after them
+//! are copied into bundles, which a thread opens. Bundles are shown in order, on the thread of the caller.
+//! Where the other thread falls behind, the caller opens what nobody has begun, so that it does not wait for
+//! a core that is busy with something else.
 
 use std::any::Any;
 use std::collections::VecDeque;
@@ -22,10 +23,12 @@ use crate::store::sealed::records::message::{Plain, SealedNote};
 /// So many sealed bytes the caller opens alone: that takes several times as long as starting a thread.
 const ALONE: usize = 256 << 10;
 
-/// So many sealed bytes are handed over at once: enough to be worth waking a thread, and few enough for its cache.
+/// So many sealed bytes are handed over at once: enough to be worth waking a
+/// thread, and few enough for its cache.
 const BUNDLE: usize = 64 << 10;
 
-/// So many sealed bytes wait at most. A longer message is opened where it is read, so that there is one copy less.
+/// So many sealed bytes wait at most. A longer message is opened where it is
+/// read, so that there is one copy less.
 const WAITING: usize = 1 << 20;
 
 /// A message that was opened, and what became of its note.

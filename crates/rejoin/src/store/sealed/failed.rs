@@ -35,7 +35,8 @@ impl Failures {
         self.copied.is_empty()
     }
 
-    /// Notes a record that is damaged, of a conversation by its outer name. What the store failed with ends the look.
+    /// Notes a record that is damaged, of a conversation by its outer name. What
+    /// the store failed with ends the look.
     pub(crate) fn add(
         &mut self,
         id: ConversationId,

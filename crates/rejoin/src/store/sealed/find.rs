@@ -44,7 +44,8 @@ impl Sealed {
         Ok(found)
     }
 
-    /// The messages of a conversation whose ids begin like this: from its segments, and from what they do not cover.
+    /// The messages of a conversation whose ids begin like this: from its
+    /// segments, and from what they do not cover.
     fn find_in(
         &self,
         inner: ConversationId,

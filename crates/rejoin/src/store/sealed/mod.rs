@@ -102,7 +102,8 @@ impl VaultStore {
         Sealed::open(backend, unlock).map(Self::over)
     }
 
-    /// Makes a vault of an empty store: stores the key of what belongs to no conversation, wrapped with this workspace's.
+    /// Makes a vault of an empty store: stores the key of what belongs to no
+    /// conversation, wrapped with this workspace's.
     ///
     /// The keys of the workspace itself are not stored by this.
     pub fn found(inner: &dyn Store, workspace: &Workspace) -> Result<()> {

@@ -1,9 +1,11 @@
-//! Quarantine: a record that does not open is copied with the reason, told to those who follow, and stays where it is.
+//! Quarantine: a record that does not open is copied with the reason, told to
+//! those who follow, and stays where it is.
 //!
-//! What is damaged may still be repaired by somebody who has another copy. So the copy outlives whatever happens to the
-//! original, until whoever decides about it erases the copy. Then the original goes too, where it was changed or cut since
-//! it was sealed, and is still the same. A record whose key is missing may open again one day; one that names a key which
-//! its owner never had does not. What belongs to a conversation goes with it.
+//! What is damaged may still be repaired by somebody who has another copy. So the copy outlives
+//! whatever happens to the original, until whoever decides about it erases the copy. Then the original
+//! goes too, where it was changed or cut since it was sealed, and is still the same. A record whose key
+//! is missing may open again one day; one that names a key which its owner never had does not. What
+//! belongs to a conversation goes with it.
 
 use std::sync::atomic::Ordering;
 use std::sync::{MutexGuard, PoisonError};
@@ -20,7 +22,8 @@ use crate::store::sealed::keys::key_cache::KeyCache;
 use crate::store::sealed::{QUARANTINE, Sealed};
 use crate::store::{BlobNames, Keeper, Put, Quarantined, Safety, Space, Told, put_notice};
 
-/// How many copies are made while a store is open. Where more is damaged, the whole store has to be copied by hand.
+/// How many copies are made while a store is open. Where more is damaged, the
+/// whole store has to be copied by hand.
 const MOST: u32 = 1_000;
 
 /// A record that does not open.
@@ -95,7 +98,8 @@ impl Kept {
         entry
     }
 
-    /// The key it named, where that was why it did not open. Whoever wrote it may have put the key back since.
+    /// The key it named, where that was why it did not open. Whoever wrote it
+    /// may have put the key back since.
     pub(crate) fn unknown_key(&self) -> Option<KeyId> {
         let id = from_text(&self.record).and_then(|envelope| key_of(&envelope)).ok()?;
         (self.why == Broken::Key(id).to_string()).then_some(id)
@@ -206,7 +210,8 @@ impl Sealed {
         }
     }
 
-    /// Erases the copies of what belonged to conversations that are gone, which are named by their inner names.
+    /// Erases the copies of what belonged to conversations that are gone, which
+    /// are named by their inner names.
     pub(crate) fn forget_quarantined(&self, gone: &[ConversationId]) -> Result<()> {
         let mut names: Vec<Vec<u8>> = Vec::new();
         self.each_kept(&mut |name, kept| {

@@ -72,7 +72,8 @@ impl<'r> SealedRows<'r> {
         Ok(keys)
     }
 
-    /// What is encrypted of a conversation beside its header and messages. What does not open is as if it were not there.
+    /// What is encrypted of a conversation beside its header and messages. What does
+    /// not open is as if it were not there.
     pub(crate) fn trailer(&self, inner: ConversationId, state: &State) -> Result<Trailer> {
         let keys = match self.keys(Some(inner)) {
             Ok(keys) => Some(keys),
@@ -101,7 +102,8 @@ impl<'r> SealedRows<'r> {
         }
     }
 
-    /// The trailer that a change leaves of a conversation with this one. The change is in the backend's terms.
+    /// The trailer that a change leaves of a conversation with this one. The
+    /// change is in the backend's terms.
     pub(crate) fn amended_trailer(
         &self,
         mut trailer: Trailer,
@@ -123,7 +125,8 @@ impl<'r> SealedRows<'r> {
         Ok(trailer)
     }
 
-    /// The trailer that a removal leaves of a conversation with this one. The removal is in the backend's terms.
+    /// The trailer that a removal leaves of a conversation with this one. The
+    /// removal is in the backend's terms.
     pub(crate) fn trimmed_trailer(
         &self,
         mut trailer: Trailer,

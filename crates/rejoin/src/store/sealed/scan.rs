@@ -40,8 +40,8 @@ impl Sealed {
         self.backend.snapshot(&mut |rows| visit_rows(rows, inner, what, visit))
     }
 
-    /// Shows messages of a conversation, which is named by its inner name, until one is enough. Returns those that do not
-    /// open, in words.
+    /// Shows messages of a conversation, which is named by its inner name, until one is enough.
+    /// Returns those that do not open, in words.
     pub(crate) fn scan(
         &self,
         inner: ConversationId,

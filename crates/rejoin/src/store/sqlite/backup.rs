@@ -48,8 +48,8 @@ pub(super) enum Damage {
     Kept,
 }
 
-/// A copy that has no name yet, so that half a copy is never taken for a whole one. Until it is published it is gone
-/// when it is dropped.
+/// A copy that has no name yet, so that half a copy is never taken for a whole one. Until it is
+/// published it is gone when it is dropped.
 pub(super) struct Draft<'t> {
     file: durable::Draft,
     _companions: Companions,

@@ -54,8 +54,8 @@ const RULES: [(&str, &str); 8] = [
 
 impl Sqlite {
     pub(super) fn check(&self) -> Result<Progress> {
-        // A connection that has looked at the full-text index before checks what it remembers of it, and takes another
-        // connection's deletions for damage. A fresh one remembers nothing.
+        // A connection that has looked at the full-text index before checks what it remembers of it, and
+        // takes another connection's deletions for damage. A fresh one remembers nothing.
         let connection = self.open_another(Use::Synced)?;
         let mut faults = damaged_pages(&connection);
         for (what, sql) in RULES {

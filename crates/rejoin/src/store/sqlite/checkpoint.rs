@@ -1,8 +1,9 @@
 //! Folding the write-ahead log into the main file, away from the append.
 //!
-//! The log grows with each commit. Folding it costs five syncs, so it is done once for many commits, on a thread of its
-//! own. The log then keeps its length: a commit that overwrites blocks which the file system has already allocated is
-//! almost twice as fast as one that extends the file. For the same reason a new log is given its length at once.
+//! The log grows with each commit. Folding it costs five syncs, so it is done once for many commits, on a
+//! thread of its own. The log then keeps its length: a commit that overwrites blocks which the file
+//! system has already allocated is almost twice as fast as one that extends the file. For the same reason
+//! a new log is given its length at once.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -24,8 +25,8 @@ use crate::store::{Progress, place};
 
 const ATTEMPT: &str = "fold the log into the database";
 
-/// The log is folded when it has this many pages: 6 MiB, some sixty turns, so that the five syncs of a fold come to
-/// less than a tenth of a sync a turn.
+/// The log is folded when it has this many pages: 6 MiB, some sixty turns, so that the five syncs of a fold
+/// come to less than a tenth of a sync a turn.
 const LONG: i32 = 384;
 
 /// With less room than this, 16 MiB, a log of the usual length could take what the main file needs to grow.
@@ -89,8 +90,8 @@ impl Log {
             return Ok(());
         }
         connection.wal_checkpoint_v2(DEFAULT_NAME, CheckpointMode::PASSIVE).during(ATTEMPT)?;
-        // The log starts again from its beginning only when all of it is folded. What came in meanwhile is little; it is
-        // folded while this process's writer waits.
+        // The log starts again from its beginning only when all of it is folded. What came in meanwhile is
+        // little; it is folded while this process's writer waits.
         let _writing = lock(writer);
         let (pages, folded) =
             connection.wal_checkpoint_v2(DEFAULT_NAME, CheckpointMode::PASSIVE).during(ATTEMPT)?;
@@ -100,8 +101,8 @@ impl Log {
 
 /// Commits something, so that the log begins again on disk.
 ///
-/// What is folded is noted only in memory that processes share. Without a commit the next process would find a long
-/// log, not know that it is folded, and make it longer.
+/// What is folded is noted only in memory that processes share. Without a commit the next process would find
+/// a long log, not know that it is folded, and make it longer.
 pub(super) fn begin_again(connection: &Connection) -> Result<()> {
     let transaction =
         Transaction::new_unchecked(connection, TransactionBehavior::Immediate).during(ATTEMPT)?;

@@ -15,13 +15,15 @@ use crate::store::{ContentHash, ContentHasher, durable};
 const HEADER: usize = 100;
 
 impl SqliteStore {
-    /// The content hash of the database at `path`. It says something of a database that no process of this one has open.
+    /// The content hash of the database at `path`. It says something of a database
+    /// that no process of this one has open.
     pub(crate) fn content_hash(path: &Path) -> Result<ContentHash> {
         let file = File::open(path).map_err(|cause| unavailable(path, cause))?;
         content_hash(&file, path)
     }
 
-    /// True when erasing the database at `path` was begun and did not end: nothing can be read from it any more.
+    /// True when erasing the database at `path` was begun and did not end:
+    /// nothing can be read from it any more.
     pub(crate) fn is_half_erased(path: &Path) -> bool {
         durable::read_small(path, HEADER as u64).is_ok_and(|header| header.iter().all(|byte| *byte == 0))
     }
@@ -38,8 +40,8 @@ impl SqliteStore {
             return Err(locked(format!("process `{user}`")));
         }
         let file = durable::open_to_write(path).map_err(|cause| unavailable(path, cause))?;
-        // Every process that has the database open holds a lock of the same kind. This one is held until the file is closed,
-        // and closing it by any other handle would give it back.
+        // Every process that has the database open holds a lock of the same kind. This one is held until the
+        // file is closed, and closing it by any other handle would give it back.
         fcntl_lock(&file, FlockOperation::NonBlockingLockExclusive)
             .map_err(|_| locked("another process".to_owned()))?;
         if let Some(expected) = expected
@@ -47,7 +49,8 @@ impl SqliteStore {
         {
             return Err(Error::conflict(format!("`{}` was changed since it was copied", path.display())));
         }
-        // The header first: cut off anywhere, this leaves a database that is whole or one that nobody takes for a database.
+        // The header first: cut off anywhere, this leaves a database that is whole or
+        // one that nobody takes for a database.
         let length = file.metadata().map_err(|cause| unavailable(path, cause))?.len();
         if length >= HEADER as u64 {
             durable::write_at(&file, 0, &[0; HEADER])

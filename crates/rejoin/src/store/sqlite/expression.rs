@@ -13,7 +13,8 @@ const ATTEMPT: &str = "search";
 /// Begins the word that the index has for a role. It is no letter, so no text has such a word.
 const ROLE: char = '\u{E000}';
 
-/// More words that begin alike are not asked for one by one: each costs a lookup, and one of them is soon found in any text.
+/// More words that begin alike are not asked for one by one: each costs a lookup, and
+/// one of them is soon found in any text.
 const MOST_ENDINGS: usize = 16;
 
 /// So many bytes begin more words than that in any store worth mentioning, so it is not looked.
@@ -41,7 +42,8 @@ fn add(expression: &mut String, condition: &str) {
     let _ = write!(expression, "{and}{condition}");
 }
 
-/// Finds messages with every word; the last one stands for whatever begins with it when it may be a beginning.
+/// Finds messages with every word; the last one stands for whatever begins with
+/// it when it may be a beginning.
 pub(super) fn every_word(words: &WordQuery, role: Option<Role>) -> String {
     let mut expression = without_last(words, role);
     if let Some(last) = words.words().last() {
@@ -75,8 +77,8 @@ pub(super) fn with_endings(words: &WordQuery, role: Option<Role>, endings: &[Str
 
 /// The words of the index that begin with the last word of a query; none when there are many.
 ///
-/// To ask for a beginning, the index collects all messages of all these words before it answers with the first. To ask for
-/// each of them answers with the newest at once.
+/// To ask for a beginning, the index collects all messages of all these words before it answers with the
+/// first. To ask for each of them answers with the newest at once.
 pub(super) fn endings(connection: &Connection, words: &WordQuery) -> Result<Option<Vec<String>>> {
     let Some(last) = words.words().last() else { return Ok(Some(Vec::new())) };
     if last.len() <= SHORT {

@@ -61,8 +61,8 @@ fn want_of_room(error: &rusqlite::Error) -> Option<io::Error> {
     if !is_of_index && own.extended_code != ffi::SQLITE_IOERR_WRITE {
         return None;
     }
-    // SQLite tells one number of a full disk apart from other failures. The system keeps the number of the last call
-    // that failed, and a rollback makes none that does.
+    // SQLite tells one number of a full disk apart from other failures. The system keeps the number of the
+    // last call that failed, and a rollback makes none that does.
     match io::Error::last_os_error().kind() {
         kind @ io::ErrorKind::QuotaExceeded => Some(io::Error::new(kind, "the disk quota is used up")),
         kind @ io::ErrorKind::FileTooLarge => Some(io::Error::new(kind, "the file may not grow any more")),

@@ -1,8 +1,8 @@
 //! Whether the files that are open are still the ones at the store's path.
 //!
-//! SQLite goes on with files that were removed or replaced, and with a main file that was cut short as long as it has the
-//! pages at hand. A commit is then in files that nobody finds again. So no commit is acknowledged before each file was
-//! looked at by its name: one `stat` each, nothing is opened.
+//! SQLite goes on with files that were removed or replaced, and with a main file that was cut short as long
+//! as it has the pages at hand. A commit is then in files that nobody finds again. So no commit is
+//! acknowledged before each file was looked at by its name: one `stat` each, nothing is opened.
 
 use std::ffi::{CStr, CString};
 use std::fs::Metadata;
@@ -27,8 +27,8 @@ use crate::store::{Displaced, durable};
 #[derive(Debug)]
 pub(super) struct OpenFiles {
     main: OpenFile,
-    /// The log, and its index where processes share one. Two processes with different indexes would write over each
-    /// other's commits.
+    /// The log, and its index where processes share one. Two processes with different indexes
+    /// would write over each other's commits.
     others: Vec<OpenFile>,
     /// The length of the main file when it was last looked at.
     length: AtomicU64,
@@ -133,7 +133,8 @@ impl Sqlite {
         // A sealed copy is not written to.
         let Some(files) = &self.files else { return Ok(()) };
         if files.check()? == Length::Shorter {
-            // Another process may have rewritten the database without its gaps, or put a smaller copy into it.
+            // Another process may have rewritten the database without its gaps,
+            // or put a smaller copy into it.
             self.refuse_cut_short()?;
             files.accept_length()?;
         }

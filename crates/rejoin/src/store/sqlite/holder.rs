@@ -1,7 +1,7 @@
 //! Which processes use a database, as the system's table of locks tells it.
 //!
-//! The table is read instead of asking for each lock: closing a file that was opened to ask would drop the locks that
-//! this process holds on it.
+//! The table is read instead of asking for each lock: closing a file that was opened to ask would drop the
+//! locks that this process holds on it.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -62,7 +62,8 @@ fn note(processes: &mut Vec<u32>, process: u32) {
     }
 }
 
-/// Reads `3: POSIX  ADVISORY  WRITE 812 fe:00:131 120 120`; a process that waits has `->` in the second place.
+/// Reads `3: POSIX  ADVISORY  WRITE 812 fe:00:131 120 120`; a process that
+/// waits has `->` in the second place.
 fn parse(line: &str) -> Option<Lock> {
     let mut words = line.split_whitespace().skip(1);
     if words.next()? != "POSIX" {

@@ -16,13 +16,13 @@ use crate::store::sqlite::search::{TIES, Tail, first_number, tails};
 
 const ATTEMPT: &str = "fill the search index";
 
-/// How much text one transaction takes before other writers get a turn: half a second's worth. The index merges what each
-/// one brings with what it has, and ids and times of other programs are spread over its tables, so fewer and larger ones
-/// write less.
+/// How much text one transaction takes before other writers get a turn: half a second's worth. The index
+/// merges what each one brings with what it has, and ids and times of other programs are spread over its
+/// tables, so fewer and larger ones write less.
 const SLICE: usize = 8 << 20;
 
-/// How much text is indexed while a store is closed, which somebody may wait for: some milliseconds' worth, and more than most
-/// turns have.
+/// How much text is indexed while a store is closed, which somebody may wait for: some milliseconds'
+/// worth, and more than most turns have.
 const CLOSING: usize = 64 << 10;
 
 impl Sqlite {
@@ -151,13 +151,15 @@ pub(super) struct Numbers {
 }
 
 impl Numbers {
-    /// The next free document number of a time. What does not fit into its microsecond goes into the next with room.
+    /// The next free document number of a time. What does not fit into its
+    /// microsecond goes into the next with room.
     fn next(&mut self, transaction: &Connection, time: Time) -> Result<i64> {
         let mut newest = transaction
             .prepare_cached("SELECT max(number) FROM document WHERE number BETWEEN ?1 AND ?1 + ?2")
             .during(ATTEMPT)?;
         let asked = first_number(time);
-        // Programs that note no times give one to all of their messages, and each full microsecond is a query.
+        // Programs that note no times give one to all of their messages, and
+        // each full microsecond is a query.
         let mut first = self.last.filter(|(last, _)| *last == asked).map_or(asked, |(_, room)| room);
         let number = loop {
             let taken: Option<i64> = newest.query_row([first, TIES], |row| row.get(0)).during(ATTEMPT)?;
@@ -223,7 +225,8 @@ fn has_role(transaction: &Connection, number: i64, role: Role) -> Result<bool> {
 
 /// An index that an older tokenizer filled would miss words, so it starts again.
 fn rebuild_if_stale(transaction: &Transaction<'_>) -> Result<()> {
-    // A process that was killed while it gave the log its length leaves a version that never was; see checkpoint.rs.
+    // A process that was killed while it gave the log its length leaves a
+    // version that never was; see checkpoint.rs.
     let version: Option<i64> = transaction
         .query_row("SELECT version FROM search", [], |row| row.get(0))
         .optional()

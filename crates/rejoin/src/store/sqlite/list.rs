@@ -19,7 +19,8 @@ const COLUMNS: &str =
 
 pub(super) fn list(connection: &Connection, query: &ListQuery<'_>) -> Result<Page<ConversationRow>> {
     let mut filter = Filter::of(query);
-    // A count and its rows must be of one moment. Rows alone are: what is asked while they are read sees what they see.
+    // A count and its rows must be of one moment. Rows alone are: what is asked
+    // while they are read sees what they see.
     let _moment =
         query.counts_total.then(|| connection.unchecked_transaction().during(ATTEMPT)).transpose()?;
     let total = query.counts_total.then(|| count(connection, &filter, query.unexpired_at)).transpose()?;
@@ -100,8 +101,8 @@ pub(super) fn unreadable(connection: &Connection) -> Result<Vec<(ConversationId,
 
 /// Counts the rows that pass a filter and have not expired.
 ///
-/// Few have an expiry of their own, so those that expired are counted apart, by their index. All others are counted in an
-/// index that has every column of the filter: no row is read.
+/// Few have an expiry of their own, so those that expired are counted apart, by their index. All others are
+/// counted in an index that has every column of the filter: no row is read.
 fn count(connection: &Connection, filter: &Filter, unexpired_at: Option<Time>) -> Result<u64> {
     let all = count_where(connection, &filter.clause(), &filter.values)?;
     let Some(now) = unexpired_at else { return Ok(all) };
@@ -236,8 +237,8 @@ fn bytes(row: &SqlRow<'_>, place: usize, care: Care) -> rusqlite::Result<Vec<u8>
     }
 }
 
-/// A text, where there is one. One with bytes that are none does not fit its digest and does not open, like one with other
-/// letters; what stands beside it is shown.
+/// A text, where there is one. One with bytes that are none does not fit its digest and does not open, like
+/// one with other letters; what stands beside it is shown.
 fn lenient(value: ValueRef<'_>) -> FromSqlResult<Option<Cow<'_, str>>> {
     match value {
         // Checking alone takes a fifth of the instructions of a conversion, and nearly every text passes.

@@ -22,8 +22,8 @@ const APPLICATION: usize = 68;
 
 /// Keeps SQLite from throwing away the log of a main file that lost its bytes.
 ///
-/// A log that holds the whole beginning of a Rejoin database gets a main file that is not empty, so that SQLite reads
-/// the log. Any other log that holds something is left alone, and the database is not opened.
+/// A log that holds the whole beginning of a Rejoin database gets a main file that is not empty, so that
+/// SQLite reads the log. Any other log that holds something is left alone, and the database is not opened.
 pub(super) fn save_from_empty(path: &Path) -> Result<()> {
     let log = durable::beside(path, "-wal");
     if !log.metadata().is_ok_and(|log| log.len() > 0) {
@@ -50,8 +50,8 @@ fn is_own(page: &[u8]) -> bool {
     page.starts_with(MAGIC) && page.get(APPLICATION..APPLICATION + 4) == Some(&APPLICATION_ID.to_be_bytes())
 }
 
-/// The first page of the database by the last transaction in the log that is whole, and the size of a page; none when
-/// the log does not have that page.
+/// The first page of the database by the last transaction in the log that is whole, and the size of a page;
+/// none when the log does not have that page.
 fn first_page(log: &Path) -> io::Result<Option<(Vec<u8>, usize)>> {
     let mut log = BufReader::new(durable::open_to_read(log)?);
     let Some(header) = read_exactly(&mut log, HEADER)? else { return Ok(None) };

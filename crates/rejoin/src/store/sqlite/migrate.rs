@@ -23,7 +23,8 @@ pub(super) const MIGRATIONS: [&str; 4] = [
 /// What a file that is being made has beyond them.
 const NEW_FILES: &str = include_str!("migrations/new_files.sql");
 
-/// Every object the schema has. What else a file contains was not put there by Rejoin, and could act on its own.
+/// Every object the schema has. What else a file contains was not put there by
+/// Rejoin, and could act on its own.
 const OBJECTS: [&str; 8] =
     ["conversation", "message", "branch", "blob", "change", "document", "words", "search"];
 
@@ -43,7 +44,8 @@ pub(super) fn migrate(connection: &mut Connection, path: &Path, index: LogIndex)
     if version != 0 && version < CURRENT {
         let to = durable::beside(path, &format!("{KEPT}{CURRENT}"));
         let draft = backup::draft(connection, &to, Damage::Refused, &mut |_, _| ())?;
-        // Another process may have migrated the file already; then it also made the copy, and this one is of no use.
+        // Another process may have migrated the file already; then it also made
+        // the copy, and this one is of no use.
         if identify(connection, path)? == version {
             draft.publish(Existing::Replace)?;
             copy = Some(to);

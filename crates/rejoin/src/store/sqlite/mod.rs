@@ -1,11 +1,11 @@
 //! The SQLite store: one file, any size, several processes.
 //!
-//! A commit is one write to the log and one sync. What can be computed again (the search index) is written behind
-//! the append without a sync of its own. One connection writes, and as many read as are in use; other processes share the
-//! file through SQLite's locks.
+//! A commit is one write to the log and one sync. What can be computed again (the search index) is written
+//! behind the append without a sync of its own. One connection writes, and as many read as are in use; other
+//! processes share the file through SQLite's locks.
 //!
-//! After a failed write or sync the handle takes no more writes: what is on disk is unknown until it is opened again. While
-//! its files are not at their paths it takes none either (`files.rs`).
+//! After a failed write or sync the handle takes no more writes: what is on disk is unknown until it is
+//! opened again. While its files are not at their paths it takes none either (`files.rs`).
 
 mod backup;
 mod blob;
@@ -56,7 +56,8 @@ use crate::store::{
     Task, WAIT, durable,
 };
 
-/// The changed pages that a transaction holds, in KiB. More of them are written before its end, some of them twice.
+/// The changed pages that a transaction holds, in KiB. More of them are written
+/// before its end, some of them twice.
 const WRITTEN_KB: i64 = 16 << 10;
 
 /// Keeps conversations in a SQLite database.
@@ -97,8 +98,8 @@ enum Access {
 struct Writer {
     synced: Option<Connection>,
     unsynced: Option<Connection>,
-    /// Set when a write or sync failed in the file system: what the file holds is then unknown until it is opened
-    /// again. A failed sync must not be tried again as if it could succeed.
+    /// Set when a write or sync failed in the file system: what the file holds is then unknown until it is
+    /// opened again. A failed sync must not be tried again as if it could succeed.
     failed: bool,
     wrote: bool,
 }
@@ -109,7 +110,8 @@ impl SqliteStore {
         Self::open_waiting(path, WAIT)
     }
 
-    /// Opens the database, and waits up to `wait` for other processes before it answers [`ErrorKind::Locked`].
+    /// Opens the database, and waits up to `wait` for other processes before it
+    /// answers [`ErrorKind::Locked`].
     pub fn open_waiting(path: impl AsRef<Path>, wait: Duration) -> Result<Self> {
         Sqlite::open(path.as_ref(), wait).map(Self::over)
     }
@@ -129,10 +131,11 @@ impl SqliteStore {
         self.backend().migrated_from.as_deref()
     }
 
-    /// Copies the database to a new file while it is in use, if `accept` has nothing against the content of the copy.
+    /// Copies the database to a new file while it is in use, if `accept` has
+    /// nothing against the content of the copy.
     ///
-    /// The copy gets its name when it has passed. `report` is told how many bytes are done, and how many there are. A
-    /// file that exists is a conflict.
+    /// The copy gets its name when it has passed. `report` is told how many bytes are done, and how many
+    /// there are. A file that exists is a conflict.
     pub fn backup(
         &self,
         to: &Path,
@@ -142,10 +145,11 @@ impl SqliteStore {
         backup::backup(self.backend(), to, accept, report)
     }
 
-    /// Puts the copy at `from` in the place of the database at `to`, if `accept` has nothing against its content.
+    /// Puts the copy at `from` in the place of the database at `to`, if
+    /// `accept` has nothing against its content.
     ///
-    /// What was there is kept under the returned name. Processes that have the database open see the new content; one
-    /// that keeps it locked for longer than `wait` makes this fail with [`ErrorKind::Locked`].
+    /// What was there is kept under the returned name. Processes that have the database open see the new
+    /// content; one that keeps it locked for longer than `wait` makes this fail with [`ErrorKind::Locked`].
     pub fn restore(
         from: &Path,
         to: &Path,
@@ -218,7 +222,8 @@ impl Sqlite {
         Reserve::at(durable::beside(&self.path, RESERVE))
     }
 
-    /// Runs `work` on a connection of its own. Each statement of it sees one moment; [`Self::snapshot`] makes it one for all.
+    /// Runs `work` on a connection of its own. Each statement of it sees one moment;
+    /// [`Self::snapshot`] makes it one for all.
     fn reading<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         let resting = lock(&self.readers).pop();
         let connection = resting.map_or_else(|| self.open_another(Use::Synced), Ok)?;
@@ -227,9 +232,11 @@ impl Sqlite {
         answer
     }
 
-    /// Runs `work`, which reads a page or two and calls nobody, on the connection that writes, unless it is in use.
+    /// Runs `work`, which reads a page or two and calls nobody, on the
+    /// connection that writes, unless it is in use.
     ///
-    /// It has the pages at hand that this handle wrote, while any other reads again what was written since it read last.
+    /// It has the pages at hand that this handle wrote, while any other reads again
+    /// what was written since it read last.
     fn glancing<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         if let Ok(writer) = self.writer.try_lock()
             && let Some(connection) = writer.synced.as_ref().filter(|_| !writer.failed)
@@ -274,8 +281,8 @@ impl Sqlite {
             .during(attempt)
             .and_then(|transaction| {
                 let answer = work(&transaction)?;
-                // Before the commit, so that nothing is left in the log of another file; and after it, because only then
-                // is it certain where the commit went.
+                // Before the commit, so that nothing is left in the log of another file; and after it,
+                // because only then is it certain where the commit went.
                 self.vouch_for_files()?;
                 transaction.commit().during(attempt)?;
                 self.vouch_for_files()?;
@@ -309,7 +316,8 @@ impl fmt::Debug for Sqlite {
     }
 }
 
-/// Closing brings the index a step forward, so that a search by the next process has little left to look through.
+/// Closing brings the index a step forward, so that a search by the next
+/// process has little left to look through.
 impl Drop for Sqlite {
     fn drop(&mut self) {
         if lock(&self.writer).wrote {

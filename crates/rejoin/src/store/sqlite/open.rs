@@ -23,8 +23,9 @@ use crate::store::{durable, place};
 /// `RJON`: says whose file it is.
 pub(super) const APPLICATION_ID: i32 = 0x524A_4F4E;
 
-/// Below this, two connections that write and checkpoint at once can corrupt the file
-/// (<https://sqlite.org/wal.html#the_wal_reset_bug>). The library is compiled in, so this fails the build, not a user.
+/// Below this, two connections that write and checkpoint at once can corrupt the
+/// file (<https://sqlite.org/wal.html#the_wal_reset_bug>). The library is compiled
+/// in, so this fails the build, not a user.
 const _: () = assert!(rusqlite::ffi::SQLITE_VERSION_NUMBER >= 3_051_003);
 
 /// Measured against 4 KiB: a load is a fifth faster, an append no slower.
@@ -54,8 +55,8 @@ pub(super) enum LogIndex {
 }
 
 impl LogIndex {
-    /// The name of SQLite's way to files. The second one keeps other processes out with a lock on the main file, and
-    /// lets connections of this process share the index.
+    /// The name of SQLite's way to files. The second one keeps other processes out with a lock on the main
+    /// file, and lets connections of this process share the index.
     const fn way(self) -> &'static CStr {
         match self {
             Self::Shared => c"unix",
@@ -69,7 +70,8 @@ pub(super) struct Opened {
     pub(super) connection: Connection,
     /// Where the index of the log is: all connections of a process have to agree on that.
     pub(super) index: LogIndex,
-    /// Its files, as they were once it was read; none when it was just switched to a log, which is made by the next read.
+    /// Its files, as they were once it was read; none when it was just switched to a
+    /// log, which is made by the next read.
     pub(super) files: Option<Found>,
 }
 
@@ -87,8 +89,8 @@ pub(super) fn open(path: &Path, wait: Duration, usage: Use) -> Result<Connection
         .map(|opened| opened.connection)
 }
 
-/// The same for the first connection of a store. One that needs no migration is looked at in one moment: what its schema
-/// says, or what is wrong with it.
+/// The same for the first connection of a store. One that needs no migration is looked at in one moment: what
+/// its schema says, or what is wrong with it.
 pub(super) fn open_first(path: &Path, wait: Duration) -> Result<(Opened, Option<Result<Schema>>)> {
     let schema = Cell::new(None);
     let opened = open_with_room(path, wait, Use::Synced, &|connection| {
@@ -115,7 +117,8 @@ pub(super) fn open_to_replace(path: &Path, wait: Duration) -> Result<Connection>
     open_with_room(path, wait, Use::Synced, &recognize).map(|opened| opened.connection)
 }
 
-/// Accepts a Rejoin database, and returns its version. What SQLite cannot read as a database need not be a damaged one.
+/// Accepts a Rejoin database, and returns its version. What SQLite cannot read as
+/// a database need not be a damaged one.
 fn recognize(connection: &Connection, path: &Path) -> Result<i32> {
     identify(connection, path).map_err(|error| match error.kind() {
         ErrorKind::Corrupt => refuse_stranger(path).err().unwrap_or(error),
@@ -125,8 +128,9 @@ fn recognize(connection: &Connection, path: &Path) -> Result<i32> {
 
 /// Opens a database in the way for which there is room.
 ///
-/// SQLite maps the shared index of the log into memory, and its blocks are allocated when they are first written to. On a
-/// full disk that ends the process with a signal (`SIGBUS`), where a block is smaller than a page of memory.
+/// SQLite maps the shared index of the log into memory, and its blocks are allocated when they
+/// are first written to. On a full disk that ends the process with a signal (`SIGBUS`), where a
+/// block is smaller than a page of memory.
 fn open_with_room(
     path: &Path,
     wait: Duration,
@@ -138,7 +142,8 @@ fn open_with_room(
     }
     let began = Instant::now();
     loop {
-        // Another process that has it open has a shared index, for which it found room, or a private one for a while.
+        // Another process that has it open has a shared index, for which it
+        // found room, or a private one for a while.
         for index in [LogIndex::Private, LogIndex::Shared] {
             match open_recognized(path, Duration::ZERO, usage, index, recognize) {
                 Err(error) if error.kind() == ErrorKind::Locked && began.elapsed() < wait => {}
@@ -183,8 +188,8 @@ fn open_recognized(
     let journal = use_log(&connection, wait, usage, recognize).map_err(explained)?;
     // In a directory such as /tmp somebody may have put a log there since it was looked at.
     let files = refuse_foreign_files(user, path).map_err(|cause| denied(path, cause))?;
-    // SQLite finds the log by name. A file that was put aside meanwhile must not be used with the log of the other
-    // file that has its name by now.
+    // SQLite finds the log by name. A file that was put aside meanwhile must not be used with the log of
+    // the other file that has its name by now.
     if files.main.as_ref().map(identity_of) != before {
         return Err(Error::new(ErrorKind::Locked, "another process replaced the file").during(attempt()));
     }
@@ -252,11 +257,11 @@ fn unusable(attempt: &str, path: &Path, cause: io::Error) -> Error {
     Error::new(ErrorKind::Unavailable, format!("{attempt} `{}`", path.display())).because(cause)
 }
 
-/// Creates what is missing with the right permissions before SQLite can create it with the wrong ones, and refuses
-/// what SQLite would write over.
+/// Creates what is missing with the right permissions before SQLite can create it with the wrong ones, and
+/// refuses what SQLite would write over.
 ///
-/// The file is not opened for this: closing it would give back the locks that this process has on it. What it holds is
-/// for SQLite to say, which knows the log: its first page may be whole there only.
+/// The file is not opened for this: closing it would give back the locks that this process has on it. What it
+/// holds is for SQLite to say, which knows the log: its first page may be whole there only.
 fn prepare_file(user: User, path: &Path) -> Result<Prepared> {
     let directory = durable::directory_of(path);
     let judged = owner::refuse_place(user, directory)
@@ -297,7 +302,8 @@ struct Prepared {
     existing: Option<Metadata>,
 }
 
-/// True for a file that is too short for a header. SQLite takes it for an empty one, and would write over what is left.
+/// True for a file that is too short for a header. SQLite takes it for an empty
+/// one, and would write over what is left.
 pub(super) const fn is_fragment(length: u64) -> bool {
     0 < length && length < SHORTEST
 }
@@ -306,8 +312,8 @@ fn stranger(path: &Path) -> Error {
     Error::invalid(format!("`{}` is not a Rejoin database", path.display()))
 }
 
-/// Refuses the files of a database that another user owns or can write, and tells what they are. What stands in the log
-/// counts as much as what stands in the file.
+/// Refuses the files of a database that another user owns or can write, and tells what they are. What stands
+/// in the log counts as much as what stands in the file.
 fn refuse_foreign_files(user: User, path: &Path) -> io::Result<Found> {
     let beside = |suffix| owner::refuse_file(user, &durable::beside(path, suffix));
     let found = Found { main: owner::refuse_file(user, path)?, log: beside("-wal")?, index: beside("-shm")? };
@@ -320,7 +326,8 @@ fn denied(path: &Path, cause: io::Error) -> Error {
     Error::new(ErrorKind::Denied, format!("open the database `{}`", path.display())).because(cause)
 }
 
-/// Refuses a file that is no database, whatever its log says. An empty one is a database that was never written to.
+/// Refuses a file that is no database, whatever its log says. An empty one is a
+/// database that was never written to.
 fn refuse_stranger(path: &Path) -> Result<()> {
     let mut start = [0; 16];
     let mut file = File::open(path).map_err(|cause| unusable("open the database", path, cause))?;
@@ -336,7 +343,8 @@ fn wait_for_others(connection: &mut Connection, wait: Duration) -> Result<()> {
     let mut since: Option<Instant> = None;
     connection
         .busy_handler(Some(move |calls: i32| {
-            // Short, uneven sleeps: many writers each get their turn within milliseconds, and none waits for ever.
+            // Short, uneven sleeps: many writers each get their turn within
+            // milliseconds, and none waits for ever.
             let began = match since {
                 Some(began) if calls > 0 => began,
                 _ => *since.insert(Instant::now()),
@@ -400,7 +408,8 @@ fn use_log(
         ))
         .during(attempt)?;
     set_synchronous(connection, usage)?;
-    // Switching a new file to a log does not use the busy handler, so that first starts at the same moment collide.
+    // Switching a new file to a log does not use the busy handler, so that
+    // first starts at the same moment collide.
     let began = Instant::now();
     let journal = loop {
         // Whose file it is must be known before it is switched: the mode is written into it.

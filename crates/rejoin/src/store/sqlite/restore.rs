@@ -1,7 +1,8 @@
 //! Putting a copy in the place of a database, without losing the one that was there.
 //!
-//! A database that can be opened is replaced inside its file, in one transaction: processes that have it open go on
-//! with the new content. Only a file that is no usable database any more is moved away, and only when nobody uses it.
+//! A database that can be opened is replaced inside its file, in one transaction: processes that
+//! have it open go on with the new content. Only a file that is no usable database any more is
+//! moved away, and only when nobody uses it.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -120,8 +121,8 @@ fn replace_inside(
     let source = open_sealed(fresh.path())?;
     let page_size = backup::page_size(&source, &attempt)?;
     let replacing = Backup::new(&source, &mut target).during(&attempt)?;
-    // The first step takes the lock for writing and the last one commits. Nobody can append between the moment that
-    // is kept and the moment that replaces it.
+    // The first step takes the lock for writing and the last one commits. Nobody can append between the
+    // moment that is kept and the moment that replaces it.
     match replacing.step(1).during(&attempt)? {
         StepResult::Busy | StepResult::Locked => {
             return Err(Error::new(ErrorKind::Locked, "another process is writing").during(attempt));

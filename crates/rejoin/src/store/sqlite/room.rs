@@ -20,13 +20,15 @@ pub(super) const RESERVE: &str = "-reserve";
 /// A page of memory: SQLite allocates one byte of each in the shared index, and with it one block.
 const MEMORY_PAGE: u64 = 4096;
 
-/// So much is removed at once where there is no room for more: with what it touches beside, an eighth of the reserve.
+/// So much is removed at once where there is no room for more: with what it
+/// touches beside, an eighth of the reserve.
 const PIECE: u64 = reserve::BYTES / 8;
 
 /// Has every block of the shared index allocated before it is written to.
 ///
-/// Where a block is smaller than a page of memory, SQLite leaves holes in the file. A hole that is written to on a full
-/// disk ends the process. The first commit to a log writes to all of it, so one is made while there is room.
+/// Where a block is smaller than a page of memory, SQLite leaves holes in the file. A hole that
+/// is written to on a full disk ends the process. The first commit to a log writes to all of
+/// it, so one is made while there is room.
 pub(super) fn fill_index(connection: &Connection, path: &Path, usage: Use) -> Result<()> {
     let directory = durable::directory_of(path);
     if place::block_bytes(directory).is_ok_and(|block| block >= MEMORY_PAGE) || !has_holes(path) {
@@ -47,11 +49,12 @@ fn has_holes(path: &Path) -> bool {
 }
 
 impl Sqlite {
-    /// Has a conversation's messages removed, newest first, and removes its large blobs, until what is left of it can be
-    /// removed at once.
+    /// Has a conversation's messages removed, newest first, and removes its large blobs, until what
+    /// is left of it can be removed at once.
     ///
-    /// What is removed is overwritten, and stands in the log until then: that takes as much room as the conversation.
-    /// Where there is none, it goes in pieces. One that is cut off leaves a shorter conversation.
+    /// What is removed is overwritten, and stands in the log until then: that takes as
+    /// much room as the conversation. Where there is none, it goes in pieces. One that is
+    /// cut off leaves a shorter conversation.
     pub(super) fn shrink_to_fit(&self, id: ConversationId, trim: &mut Trim<'_>) -> Result<()> {
         let directory = durable::directory_of(&self.path);
         let Ok(free) = place::free_bytes(directory) else { return Ok(()) };
@@ -115,7 +118,8 @@ fn last_messages(connection: &Connection, id: ConversationId) -> Result<Vec<Mess
     Ok(ids)
 }
 
-/// Removes one blob of a conversation, the largest; false when it has none that is worth a transaction of its own.
+/// Removes one blob of a conversation, the largest; false when it has none that
+/// is worth a transaction of its own.
 fn disown_piece(transaction: &Transaction<'_>, id: ConversationId) -> Result<bool> {
     let removed = transaction
         .execute(

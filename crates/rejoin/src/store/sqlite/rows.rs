@@ -196,8 +196,8 @@ fn path(connection: &Connection, n: i64, target: i64, visit: &mut VisitMessage<'
         .optional()
         .during(ATTEMPT)?
         .ok_or_else(|| missing(target))?;
-    // The target has `depth` ancestors, all with lower sequences. When there are exactly as many lower sequences,
-    // every message up to the target is on the path, and one scan reads it.
+    // The target has `depth` ancestors, all with lower sequences. When there are exactly as many lower
+    // sequences, every message up to the target is on the path, and one scan reads it.
     if depth + 1 == target {
         return scan(connection, n, target, visit);
     }

@@ -21,8 +21,8 @@ pub(super) const TIES: i64 = (1 << TIE_BITS) - 1;
 /// The latest time a number can hold, in the year 2112, with an hour left above it for what shares that time.
 const LATEST: i64 = (1 << (63 - TIE_BITS)) - (1 << 32);
 
-/// How many messages are looked at before all that have a short beginning are collected. A word of one message in ten fills a
-/// page by then.
+/// How many messages are looked at before all that have a short beginning are collected. A word of one
+/// message in ten fills a page by then.
 const LOOKED_AT: usize = 256;
 
 pub(super) fn search(connection: &Connection, query: &SearchQuery<'_>) -> Result<Page<Hit>> {
@@ -51,12 +51,13 @@ pub(super) fn search(connection: &Connection, query: &SearchQuery<'_>) -> Result
 enum Source {
     /// The index, which vouches for every word.
     Index(String),
-    /// The index, or all that is indexed where nothing is left to ask it. The last word has to be looked for in each.
+    /// The index, or all that is indexed where nothing is left to ask it. The
+    /// last word has to be looked for in each.
     LookingAt(Option<String>),
 }
 
-/// Enough of the newest indexed hits to fill a page, and all that share the last one's time, so that ties sort the
-/// same on every page.
+/// Enough of the newest indexed hits to fill a page, and all that share the last one's time, so
+/// that ties sort the same on every page.
 fn newest(connection: &Connection, query: &SearchQuery<'_>) -> Result<Vec<Hit>> {
     let role = role_in_index(connection, query)?;
     if !query.words.last_is_prefix() {
@@ -70,7 +71,8 @@ fn newest(connection: &Connection, query: &SearchQuery<'_>) -> Result<Vec<Hit>> 
         let known = Source::Index(expression::with_endings(query.words, role, &endings));
         return Ok(newest_from(connection, query, known)?.unwrap_or_default());
     }
-    // A short beginning is in most messages, and it is quicker to look at the newest than to collect all that have it.
+    // A short beginning is in most messages, and it is quicker to look at the
+    // newest than to collect all that have it.
     let others = Some(expression::without_last(query.words, role)).filter(|others| !others.is_empty());
     if query.limit <= LOOKED_AT / 8
         && let Some(hits) = newest_from(connection, query, Source::LookingAt(others))?
@@ -112,7 +114,8 @@ fn newest_from(connection: &Connection, query: &SearchQuery<'_>, source: Source)
     let (mut at, mut seen) = (i64::MAX, 0);
     while let Some(row) = rows.next().during(ATTEMPT)? {
         let document: i64 = row.get(0).during(ATTEMPT)?;
-        // A number is never below its message's time, so what follows is older than the hits that fill the page.
+        // A number is never below its message's time, so what follows is older
+        // than the hits that fill the page.
         if document >> TIE_BITS < at && hits.len() > query.limit {
             at = document >> TIE_BITS;
             hits.sort_by_key(|hit| std::cmp::Reverse(hit.cursor().key()));
@@ -143,7 +146,8 @@ pub(super) fn first_number(time: Time) -> i64 {
     snapshot(time) << TIE_BITS
 }
 
-/// The last number that a message of this time can have: where a microsecond is full, its messages go on in the next.
+/// The last number that a message of this time can have: where a microsecond is
+/// full, its messages go on in the next.
 fn last_number(connection: &Connection, time: Time) -> Result<i64> {
     let mut last = first_number(time) | TIES;
     while is_taken(connection, last)? {

@@ -144,14 +144,15 @@ fn insert(connection: &Connection, n: i64, messages: &[NewMessage<'_>]) -> Resul
     Ok(())
 }
 
-/// How many children each message has among the others, so that its row is written once. Those of stored messages are
-/// counted there.
+/// How many children each message has among the others, so that its row is written once. Those
+/// of stored messages are counted there.
 fn children(connection: &Connection, n: i64, start: u32, messages: &[NewMessage<'_>]) -> Result<Vec<i64>> {
     let mut children = vec![0; messages.len()];
     for parent in messages.iter().filter_map(|message| message.parent).map(|(_, parent)| parent) {
         match parent.checked_sub(start) {
             Some(place) => children[place as usize] += 1,
-            // Zero and one take no space in a record, so the first child of a message changes one byte of its row.
+            // Zero and one take no space in a record, so the first child of a
+            // message changes one byte of its row.
             None => {
                 let counted = "UPDATE message SET children = children + 1 WHERE key = ?1";
                 run(connection, counted, [key(n, parent.into())])?;
@@ -215,8 +216,8 @@ fn amend(connection: &Connection, n: i64, amend: &Amend<'_>) -> Result<()> {
     run(connection, changed, params![n, version, previews]).map(drop)
 }
 
-/// Replaces the header and its facets. To set a column, even to what it is, writes the pages of its indexes, so facets that
-/// stay are left alone.
+/// Replaces the header and its facets. To set a column, even to what it is, writes the pages of its
+/// indexes, so facets that stay are left alone.
 fn set_header(
     connection: &Connection,
     n: i64,

@@ -1,4 +1,5 @@
-//! The model that stores are compared with: the rules of the contract written a second time, as plainly as they can be.
+//! The model that stores are compared with: the rules of the contract written a
+//! second time, as plainly as they can be.
 //!
 //! It shares no decision with the stores, so that a rule that is wrong there is not wrong here as well.
 
@@ -80,7 +81,8 @@ impl Read for Model {
     }
 
     fn read(&self, id: ConversationId, what: Selection<'_>, visit: &mut Visit<'_>) -> Result<()> {
-        // The visitor may call back into the store, so it works on a copy, which is also the one moment it sees.
+        // The visitor may call back into the store, so it works on a copy,
+        // which is also the one moment it sees.
         let kept = self.state().kept(id)?.clone();
         let seq_of = |id: MessageId| kept.seq_of(id).ok_or_else(|| no_message(id));
         let seqs: Vec<u32> = match what {

@@ -30,8 +30,8 @@ pub(super) fn check_change(change: &Change<'_>) -> Result<()> {
     }
 }
 
-/// The last activity after a turn: the later one, unless the one before is more than a day ahead of a clock that may be
-/// right.
+/// The last activity after a turn: the later one, unless the one before is more than a
+/// day ahead of a clock that may be right.
 pub(super) fn last_activity(before: Time, turn: &Turn<'_>) -> Time {
     const DAY: i64 = 86_400_000_000;
     const YEAR_2025: i64 = 1_735_689_600_000_000;
@@ -51,7 +51,8 @@ pub(super) fn left_behind(child: impl fmt::Display) -> Error {
     Error::conflict(format!("message `{child}` is not rewritten with the one that it follows"))
 }
 
-/// What a list shows of what a user says first, and of a reply. A program's own words and summaries were not said.
+/// What a list shows of what a user says first, and of a reply. A program's own
+/// words and summaries were not said.
 pub(super) fn previews(body: &str) -> (Option<String>, Option<String>) {
     let Ok(message) = Message::from_body(body) else { return (None, None) };
     let shown = Some(preview(&message.text())).filter(|shown| !shown.is_empty());

@@ -30,11 +30,12 @@ use crate::vault::slots::record::Record;
 const TAG: &str = "rejoin/vault/anchor/1\n";
 const TABLE_TAG: &str = "rejoin/vault/rows/1\n";
 
-/// Up to so many conversations are all looked at when the vault is opened; a larger store is looked at whole when it is checked.
+/// Up to so many conversations are all looked at when the vault is opened; a larger store
+/// is looked at whole when it is checked.
 const MOST: usize = 1_000;
 
-/// How many conversations of a larger store are looked at when it is opened, those that were changed last: an older copy of
-/// the whole store has them as they were before, whatever it says of its changes.
+/// How many conversations of a larger store are looked at when it is opened, those that were changed last: an
+/// older copy of the whole store has them as they were before, whatever it says of its changes.
 const NEWEST: usize = 8;
 
 /// Ends the name of a table, before the first digits of what vouches for it.
@@ -64,7 +65,8 @@ impl AnchorRecord {
         let before = self.stamp.saturating_sub(1);
         let mut newer = inner.changes(before, Duration::ZERO)?;
         if self.stamp > 0 && newer.is_empty() {
-            // A power cut may have taken the end of the log of changes. Whoever is about to write completes it.
+            // A power cut may have taken the end of the log of changes. Whoever
+            // is about to write completes it.
             Keeper::over(inner).put(&[], Safety::Synced)?;
             newer = inner.changes(before, Duration::ZERO)?;
         }
@@ -112,8 +114,8 @@ impl AnchorFile {
         if differing.is_empty() { Ok(()) } else { Err(tampered()) }
     }
 
-    /// Conversations, by inner name, that are not what they were when the anchor was written, and of which no change was
-    /// noted. All of them are looked at.
+    /// Conversations, by inner name, that are not what they were when the anchor was written, and of which no
+    /// change was noted. All of them are looked at.
     pub fn differing(&self, inner: &dyn Backend) -> Result<Vec<ConversationId>> {
         let Some(known) = self.read()? else { return Ok(Vec::new()) };
         let Some(table) = self.table(&known) else { return Ok(Vec::new()) };
@@ -131,8 +133,8 @@ impl AnchorFile {
         Ok(self.read()?.is_some())
     }
 
-    /// Refuses a store that is older than what was known of its vault, as far as the counts tell it. Nothing is opened for it,
-    /// so nothing vouches for the anchor either.
+    /// Refuses a store that is older than what was known of its vault, as far as the counts tell it. Nothing
+    /// is opened for it, so nothing vouches for the anchor either.
     pub(crate) fn refuse_older(directory: &Path, vault: VaultId, inner: &dyn Backend) -> Result<()> {
         let Some(anchor) = locations::read(&locations::anchor_in(directory, vault))? else { return Ok(()) };
         match serde_json::from_slice::<AnchorRecord>(locations::split(&anchor).0) {
@@ -178,8 +180,8 @@ impl AnchorFile {
             stamp,
             rows: Base64(vouched.clone()),
         };
-        // Order: the table under a name of its own, the anchor that names it, and then the tables that nothing names. A table that
-        // a power cut takes is made again.
+        // Order: the table under a name of its own, the anchor that names it, and then the tables that
+        // nothing names. A table that a power cut takes is made again.
         let own = self.table_path(&vouched);
         let known_locations = locations::read(&self.path)?.map(|anchor| locations::split(&anchor).1);
         let noted = locations::merged(known_locations.unwrap_or_default(), &self.locations);

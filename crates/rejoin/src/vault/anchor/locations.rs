@@ -1,7 +1,8 @@
-//! Where vaults are used: a second line in each anchor, so that a location is still known when its pin is gone.
+//! Where vaults are used: a second line in each anchor, so that a location is
+//! still known when its pin is gone.
 //!
-//! Nothing vouches for this line: another vault cannot check it, and a line that is wrong only makes a vault be refused.
-//! Whoever can remove it can remove the anchor too.
+//! Nothing vouches for this line: another vault cannot check it, and a line that is wrong only makes a vault
+//! be refused. Whoever can remove it can remove the anchor too.
 
 use std::io;
 use std::path::{Path, PathBuf};

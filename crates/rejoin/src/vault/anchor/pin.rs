@@ -1,7 +1,8 @@
-//! The pin: which vault is used at a place, kept outside of the store, so that another vault put there is noticed.
+//! The pin: which vault is used at a place, kept outside of the store, so that
+//! another vault put there is noticed.
 //!
-//! A pin is found by the place alone, before anything there is opened and before anybody is asked for a passphrase. The
-//! vault's own key vouches for it, so a vault that only claims the same id does not match it.
+//! A pin is found by the place alone, before anything there is opened and before anybody is asked for a
+//! passphrase. The vault's own key vouches for it, so a vault that only claims the same id does not match it.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -32,8 +33,9 @@ struct Pin {
 
 /// The pin of one place, files in a directory outside the store.
 ///
-/// A place has a pin for the path as it was named and one for the path without symbolic links, where the two differ. So
-/// a link that leads elsewhere does not get around the pin, and neither does another way to the same file.
+/// A place has a pin for the path as it was named and one for the path without symbolic links,
+/// where the two differ. So a link that leads elsewhere does not get around the pin, and
+/// neither does another way to the same file.
 #[derive(Clone, Debug)]
 pub struct PinFiles {
     directory: PathBuf,

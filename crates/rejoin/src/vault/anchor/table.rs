@@ -1,7 +1,8 @@
-//! The table of an anchor: a hash of what the store shows of each conversation, and the change it is of, kept outside of the
-//! store beside the anchor, which vouches for it.
+//! The table of an anchor: a hash of what the store shows of each conversation, and the change it is of, kept
+//! outside of the store beside the anchor, which vouches for it.
 //!
-//! It is brought up to date by looking at what has changed since, so that it costs the same in a store of any size.
+//! It is brought up to date by looking at what has changed since, so that it
+//! costs the same in a store of any size.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -192,7 +193,8 @@ fn rows_of(inner: &dyn Backend, ids: &[ConversationId]) -> Result<BTreeMap<Conve
     Ok(rows)
 }
 
-/// The hash of what the inner store shows of a conversation: its counts, its head, and all that is sealed in its row.
+/// The hash of what the inner store shows of a conversation: its counts, its
+/// head, and all that is sealed in its row.
 fn hash(row: &ConversationRow, hasher: &Hasher) -> [u8; 32] {
     let link = row.head.as_ref().map_or([0; 32], |head| *head.digest.as_bytes());
     let mut text = Vec::new();

@@ -27,13 +27,13 @@ pub(crate) enum Fate {
     Stays,
 }
 
-/// Lost messages of one conversation, by inner name, with the places of their copies. Of one message there may be two: what
-/// it was before, and what it is.
+/// Lost messages of one conversation, by inner name, with the places of their copies. Of one message there
+/// may be two: what it was before, and what it is.
 type Lost<'a> = BTreeMap<MessageId, Vec<(usize, &'a Kept)>>;
 
 impl Sealed {
-    /// Erases the originals of copies that are about to be erased, where they are lost. Returns the names of those copies
-    /// whose originals had to stay.
+    /// Erases the originals of copies that are about to be erased, where they are lost. Returns the names of
+    /// those copies whose originals had to stay.
     pub(crate) fn erase_lost(&self, copies: &BTreeSet<Vec<u8>>) -> Result<BTreeSet<Vec<u8>>> {
         let mut lost = Vec::new();
         for (place, name) in copies.iter().enumerate() {
@@ -118,7 +118,8 @@ impl Sealed {
         self.inner_of(inner).amend(inner, None, &Change::Note(name, Note::default()), at).map(drop)
     }
 
-    /// Erases messages of a conversation that are still as they were copied. Returns the places of those that stay.
+    /// Erases messages of a conversation that are still as they were copied.
+    /// Returns the places of those that stay.
     fn erase_messages(&self, inner: ConversationId, lost: &Lost<'_>) -> Result<BTreeSet<usize>> {
         let mut same = Vec::new();
         // The newest first: of several in a row at the end, each is the last when its turn comes.

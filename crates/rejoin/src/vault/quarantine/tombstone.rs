@@ -17,7 +17,8 @@ use crate::store::sealed::records::message::Plain;
 use crate::store::sealed::records::row::{DecryptedRow, seal_first};
 use crate::store::{Anchor, Order, Selection, What};
 
-/// How often a conversation that somebody else changes meanwhile is looked at again. The next sweep tries again.
+/// How often a conversation that somebody else changes meanwhile is looked at
+/// again. The next sweep tries again.
 const ATTEMPTS: usize = 10;
 
 const ALL: Selection<'static> = Selection::All { order: Order::OldestFirst, offset: 0, limit: u64::MAX };
@@ -205,7 +206,8 @@ impl Sealed {
     }
 }
 
-/// The digest of a message whose parent has another. What did not fit its digest before must not look sound because of it.
+/// The digest of a message whose parent has another. What did not fit its digest
+/// before must not look sound because of it.
 fn rechained(plain: &Plain<'_>, parent: Option<Anchor>) -> Digest {
     let before = Digest::chain(plain.parent.map(|parent| parent.link), plain.body.as_bytes());
     if before == plain.digest {

@@ -36,7 +36,8 @@ impl<'v> Pass<'v> {
         self.own()
     }
 
-    /// A batch at a time, each read and written in one commit: what somebody replaced or erased must not come back.
+    /// A batch at a time, each read and written in one commit: what somebody
+    /// replaced or erased must not come back.
     fn seal_blobs(&mut self, space: Space, names: &[Vec<u8>]) -> Result<()> {
         let mut left = names;
         while !left.is_empty() {

@@ -1,7 +1,7 @@
 //! The pass over messages, notes, header, previews and branches.
 //!
-//! A change names the version it was read at, so that nobody's change is undone. An append changes no version; what one has
-//! moved meanwhile, the head of a branch, is looked at again after the write.
+//! A change names the version it was read at, so that nobody's change is undone. An append changes no
+//! version; what one has moved meanwhile, the head of a branch, is looked at again after the write.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Branch, ConversationId, Digest, MessageId, Time};
@@ -153,7 +153,8 @@ impl Pass<'_> {
         Ok(())
     }
 
-    /// Where somebody went on on the branch between the look at its head and the write, it ends where they ended.
+    /// Where somebody went on on the branch between the look at its head and
+    /// the write, it ends where they ended.
     fn mend_branch(
         &self,
         inner: ConversationId,

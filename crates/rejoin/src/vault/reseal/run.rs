@@ -39,7 +39,8 @@ impl Keys {
         let inner = self.inner.as_ref();
         let vault = Sealed::open(Arc::clone(&self.backend), Arc::new(self.holder.clone()))?;
         let run = self.begin_run()?;
-        // All at once: one that grows while others are listed would be passed over. Those that begin from now on have new keys.
+        // All at once: one that grows while others are listed would be passed over. Those
+        // that begin from now on have new keys.
         let rows = inner.list(&ListQuery { limit: usize::MAX, ..ListQuery::default() })?.items;
         let all = rows.len() as u64;
         let owners = std::iter::once(None).chain(rows.iter().map(|row| Some(row.id)));

@@ -171,7 +171,8 @@ impl Keys {
         // What belongs to no conversation is sealed too, from the beginning.
         let data = Wrap { owner: None, bytes: workspace.wrap(&DataKey::random(), None) };
         let puts = [data.put(), record::put(&bytes)];
-        // Whoever makes a vault where another was used replaces that one. Cut off here, the next one to open it pins it.
+        // Whoever makes a vault where another was used replaces that one. Cut off
+        // here, the next one to open it pins it.
         self.holder.pin().map_or(Ok(()), PinFiles::forget)?;
         if let Err(error) = inner.put(&puts, Safety::Synced) {
             if self.shows_what_it_holds() && matches!(Record::read(inner), Ok(None)) {
@@ -260,8 +261,9 @@ impl Keys {
 
     /// True when the store shows what it holds, after a write that failed.
     ///
-    /// A write whose sync failed is not shown to this process, but may stand in the log: whoever opens the store next finds
-    /// it, and then it needs its secrets. A store in that state takes no write until it is opened again.
+    /// A write whose sync failed is not shown to this process, but may stand in the log:
+    /// whoever opens the store next finds it, and then it needs its secrets. A store in that
+    /// state takes no write until it is opened again.
     pub(crate) fn shows_what_it_holds(&self) -> bool {
         let nothing = Put { space: KEYS, owner: None, name: b"nothing", bytes: None };
         self.inner.put(&[nothing], Safety::Synced).is_ok()

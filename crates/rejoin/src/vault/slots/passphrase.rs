@@ -13,7 +13,8 @@ use crate::vault::slots::encoding::Base64;
 /// Fewer characters can be tried out, whatever a try costs.
 const SHORTEST: usize = 8;
 
-/// What a stored slot may ask of this machine: a record from elsewhere must not take all of its memory or its day.
+/// What a stored slot may ask of this machine: a record from elsewhere must not
+/// take all of its memory or its day.
 const MOST_MEMORY_KIB: u32 = 1 << 20;
 const MOST_PASSES: u32 = 64;
 const MOST_LANES: u32 = 16;
@@ -30,7 +31,8 @@ pub struct Cost {
 }
 
 impl Default for Cost {
-    /// About half a second on a small machine, and 64 MiB, which a phone has and a cracking card has not for long.
+    /// About half a second on a small machine, and 64 MiB, which a phone has
+    /// and a cracking card has not for long.
     fn default() -> Self {
         Self { memory_kib: 65_536, passes: 3 }
     }

@@ -1,7 +1,7 @@
 //! The record of a vault's keys: which slots there are, and what is sealed to them.
 //!
-//! It is read before anything vouches for it, so every figure in it has a limit. Once it is open, its last field vouches
-//! for the rest: nobody adds a slot without the workspace key.
+//! It is read before anything vouches for it, so every figure in it has a limit. Once it is open, its last
+//! field vouches for the rest: nobody adds a slot without the workspace key.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
@@ -48,7 +48,8 @@ pub(crate) struct Record {
 
 /// A workspace key from before a rotation, as it was sealed to the slots of then.
 ///
-/// It is not sealed with the key of now: a disk may keep these bytes for ever, and the secrets of now must not open them.
+/// It is not sealed with the key of now: a disk may keep these bytes for ever, and
+/// the secrets of now must not open them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Retired {
     epoch: u64,
@@ -111,7 +112,8 @@ impl Record {
         !self.retired.is_empty()
     }
 
-    /// Reads the record of a store, with the bytes that its last field vouches for; none when the store has none.
+    /// Reads the record of a store, with the bytes that its last field vouches
+    /// for; none when the store has none.
     pub(crate) fn read(inner: &dyn Read) -> Result<Option<(Self, Written)>> {
         let mut bytes = None;
         inner.get(KEYS, None, BlobNames::One(RECORD), &mut |_, found| {
@@ -165,7 +167,8 @@ impl Record {
         KeyId::from_bytes(self.key.0)
     }
 
-    /// The workspace of this record, without keys from before, once its key is known. Fails unless the record is as its owner wrote it.
+    /// The workspace of this record, without keys from before, once its key is known. Fails unless
+    /// the record is as its owner wrote it.
     pub(crate) fn workspace(&self, key: Key, written: &Written) -> Result<Workspace> {
         let broken = || {
             Error::corrupt("the record of the vault's keys was changed by somebody who does not have the key")

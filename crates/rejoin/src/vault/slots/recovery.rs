@@ -1,4 +1,5 @@
-//! The recovery key: 32 bytes that a person can write down, with a checksum that tells a typing error from a wrong key.
+//! The recovery key: 32 bytes that a person can write down, with a checksum that
+//! tells a typing error from a wrong key.
 
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
@@ -36,7 +37,8 @@ pub(crate) fn to_text(key: &Secret) -> Secret {
     Secret::from(text)
 }
 
-/// Reads what was printed, however it was typed: case, spaces, hyphens, `O` for zero and `I` or `L` for one do not matter.
+/// Reads what was printed, however it was typed: case, spaces, hyphens, `O` for zero
+/// and `I` or `L` for one do not matter.
 pub(crate) fn from_text(text: &Secret) -> Result<Secret> {
     let text = text.as_text().ok_or_else(|| refuse("a recovery key is plain text"))?;
     let typed = text.chars().filter(|letter| !letter.is_whitespace() && *letter != '-');

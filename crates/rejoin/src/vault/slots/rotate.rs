@@ -35,8 +35,8 @@ pub struct Rotated {
     pub keys: u64,
     /// Data keys that do not open, and stay as they were.
     pub unreadable: u64,
-    /// Keyring and file slots that got no new secret, because their place could not be used: an older copy of the store
-    /// opens with the secrets they have.
+    /// Keyring and file slots that got no new secret, because their place could not be used: an older copy of
+    /// the store opens with the secrets they have.
     pub kept: Vec<SlotId>,
     /// Those of them whose place did not answer. Trying again may help; the others are on another machine.
     pub unreached: Vec<SlotId>,
@@ -46,8 +46,8 @@ pub struct Rotated {
 struct Switched {
     /// How many data keys were rewrapped.
     keys: u64,
-    /// Whose data keys did not open. Whoever makes a conversation may be about to wrap its key with the key before, which is
-    /// no change of the store, so these are looked at again.
+    /// Whose data keys did not open. Whoever makes a conversation may be about to wrap its key with the key
+    /// before, which is no change of the store, so these are looked at again.
     unreadable: Vec<Option<ConversationId>>,
     /// Up to which change keys were looked for.
     seen: Stamp,
@@ -173,7 +173,8 @@ impl Keys {
         let bytes = record.to_bytes(next);
         let mut attempt = 1;
         loop {
-            // Conversations that grow while they are listed may be passed over; they are among what changed since.
+            // Conversations that grow while they are listed may be passed over;
+            // they are among what changed since.
             let seen = newest_stamp(inner, 0)?;
             let found = wraps::rewrap(inner, &wraps::owners(inner)?, before, next)?;
             let mut puts: Vec<Put<'_>> = found.wraps.iter().map(wraps::Wrap::put).collect();

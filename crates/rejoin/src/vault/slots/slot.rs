@@ -1,4 +1,5 @@
-//! One slot: a key pair whose private half is sealed with the slot's secret, and the workspace key, sealed to the pair.
+//! One slot: a key pair whose private half is sealed with the slot's secret, and
+//! the workspace key, sealed to the pair.
 
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;

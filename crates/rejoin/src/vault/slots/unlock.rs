@@ -216,8 +216,8 @@ impl Keyholder {
 
     /// The workspace that a slot opens, with the keys from before a rotation that is under way.
     ///
-    /// Whoever opens a slot of now could open one of then: it is the same, or its secret is still in its place. Once that is
-    /// removed, nothing is wrapped with the key from before.
+    /// Whoever opens a slot of now could open one of then: it is the same, or its secret is still in its
+    /// place. Once that is removed, nothing is wrapped with the key from before.
     fn opened_by(&self, record: &Record, written: &Written, slot: &Slot, pair: &Pair) -> Result<Workspace> {
         let vault = record.vault;
         let key = slot.unseal(vault, record.epoch, record.key(), pair)?;

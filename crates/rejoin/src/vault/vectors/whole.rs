@@ -1,4 +1,5 @@
-//! A whole vault of another program's bytes: it opens, tells what is in it, and what Rejoin writes of it is the same.
+//! A whole vault of another program's bytes: it opens, tells what is in it, and
+//! what Rejoin writes of it is the same.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -48,8 +49,8 @@ fn facets() -> Facets {
     }
 }
 
-/// A store that holds what the other program sealed: a conversation of one message with a note that is not its own, and
-/// one conversation that was removed. `stored` makes what stands in rows of envelopes in base64.
+/// A store that holds what the other program sealed: a conversation of one message with a note that is not
+/// its own, and one conversation that was removed. `stored` makes what stands in rows of envelopes in base64.
 fn fill<B: Backend>(store: &Keeper<B>, stored: fn(&str) -> Vec<u8>) {
     let (workspace, facets) = (workspace(), Facets::default());
     let names = workspace.names();

@@ -1,4 +1,5 @@
-//! Sweeps and purges whose store fails at any one call: nothing goes that must stay, and the next one finishes.
+//! Sweeps and purges whose store fails at any one call: nothing goes that must
+//! stay, and the next one finishes.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -29,7 +29,8 @@ fn holding(directory: &Path, text: &str) -> Vec<String> {
     found
 }
 
-/// A talk in which every place says the same word: title, messages, labels, synopsis, open turn, what is remembered.
+/// A talk in which every place says the same word: title, messages, labels,
+/// synopsis, open turn, what is remembered.
 fn talk(archive: &Archive) -> ConversationId {
     let mut header = Conversation::titled(format!("About {SENTINEL}"));
     header.follows_retention = true;
@@ -54,7 +55,8 @@ fn talk(archive: &Archive) -> ConversationId {
     id
 }
 
-/// Purges one of two conversations; answers where its words are before and after, and that the other is whole.
+/// Purges one of two conversations; answers where its words are before and
+/// after, and that the other is whole.
 fn residue(
     url: &str,
     directory: &Path,

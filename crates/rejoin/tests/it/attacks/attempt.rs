@@ -1,8 +1,8 @@
-//! Attempts to break a rule, each tried twice: on the guarded program, where it must fail, and on its control, where
-//! it must succeed.
+//! Attempts to break a rule, each tried twice: on the guarded program, where it must fail, and
+//! on its control, where it must succeed.
 //!
-//! The control is the same attempt without the guard: a naive reader, a plain `git`, a weakened call. An attempt whose
-//! control fails proves nothing, so it fails the test as well.
+//! The control is the same attempt without the guard: a naive reader, a plain `git`, a weakened call. An
+//! attempt whose control fails proves nothing, so it fails the test as well.
 
 /// What an attempt is made against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

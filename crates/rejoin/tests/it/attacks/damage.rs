@@ -1,4 +1,5 @@
-//! Damage is never silent: whatever was done to a file of a plain store, a reader who is not told has all of it.
+//! Damage is never silent: whatever was done to a file of a plain store, a
+//! reader who is not told has all of it.
 
 use std::fs;
 use std::os::unix::fs::symlink;

@@ -50,8 +50,8 @@ fn words(line: &Value) -> String {
     }
 }
 
-/// The path to the last line: every line by its name, the last one of a name counts. It ends after as many steps as
-/// there are lines, and one more when it does not.
+/// The path to the last line: every line by its name, the last one of a name counts. It ends after as many
+/// steps as there are lines, and one more when it does not.
 fn naive_path(lines: &[String]) -> Vec<String> {
     let lines = parsed(lines);
     let named: HashMap<&str, &Value> =

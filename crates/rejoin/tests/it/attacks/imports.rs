@@ -615,7 +615,8 @@ fn what_is_imported_does_not_take_the_name_of_what_began_here() {
     ]);
 }
 
-/// A conversation goes out, on elsewhere, and comes back: what began here stays as it was until it is asked for.
+/// A conversation goes out, on elsewhere, and comes back: what began here stays
+/// as it was until it is asked for.
 #[test]
 fn what_is_taken_elsewhere_can_be_brought_back() {
     let (here, there) = (World::new(), World::new());

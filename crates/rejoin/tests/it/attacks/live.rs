@@ -1,7 +1,7 @@
 //! A store whose files are taken away, replaced or cut short while a program has it open.
 //!
-//! An attempt succeeds when a write is acknowledged after that. The control does the same to a connection of SQLite, which
-//! goes on with the files that it has open.
+//! An attempt succeeds when a write is acknowledged after that. The control does the same to a connection of
+//! SQLite, which goes on with the files that it has open.
 
 use std::fs::{self, File};
 use std::os::unix::fs::symlink;

@@ -49,7 +49,8 @@ fn open_up(path: &Path) {
     fs::set_permissions(path, Permissions::from_mode(0o777)).unwrap();
 }
 
-/// Lets the attacker write by an access control list. The group, which is that of the owner, shows what it allows.
+/// Lets the attacker write by an access control list. The group, which is that
+/// of the owner, shows what it allows.
 fn list_eve(path: &Path) {
     let entry = |tag: u16, permissions: u16, id: u32| {
         [&tag.to_le_bytes()[..], &permissions.to_le_bytes(), &id.to_le_bytes()].concat()

@@ -1,4 +1,5 @@
-//! Attempts to have a secret stored although redaction is on. The control is the same store without redaction.
+//! Attempts to have a secret stored although redaction is on. The control is
+//! the same store without redaction.
 
 use std::sync::Arc;
 

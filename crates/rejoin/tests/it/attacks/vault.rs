@@ -1,7 +1,7 @@
 //! A substituted vault: another vault, a plain store or an older copy in the place of the one that is used.
 //!
-//! Whoever tries can write to the place of the store and knows secrets that open vaults here. They cannot write to the
-//! directory of anchors and pins. The control opens the same place without that directory.
+//! Whoever tries can write to the place of the store and knows secrets that open vaults here. They cannot
+//! write to the directory of anchors and pins. The control opens the same place without that directory.
 
 use std::os::unix::fs::symlink;
 use std::path::Path;

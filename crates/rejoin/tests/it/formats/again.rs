@@ -1,4 +1,5 @@
-//! Importing again: what did not change is not read, what went on goes on, what was deleted here stays deleted.
+//! Importing again: what did not change is not read, what went on goes on, what
+//! was deleted here stays deleted.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -183,7 +184,8 @@ fn a_conversation_that_was_deleted_here_stays_deleted_until_it_is_asked_for() {
     assert_eq!((listed, back.added(), desk.messages(id)), (0, 3, 3));
 }
 
-/// What was said, how many messages there are, what each import added, let grow and changed, and whether it is sound.
+/// What was said, how many messages there are, what each import added, let grow
+/// and changed, and whether it is sound.
 type Grown = (Vec<String>, usize, Vec<(u64, u64, u64)>, bool);
 
 /// Imports a reply after each of its pieces and says what is there at the end.

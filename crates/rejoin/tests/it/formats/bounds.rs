@@ -1,4 +1,5 @@
-//! Files that are made to take for ever, or all memory: time goes with their size, and what is held has a limit.
+//! Files that are made to take for ever, or all memory: time goes with their
+//! size, and what is held has a limit.
 
 use std::path::Path;
 use std::time::{Duration, Instant};

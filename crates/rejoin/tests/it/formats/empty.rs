@@ -11,8 +11,8 @@ const EXPECTED: &str = "nothing is said in any of its messages; expected ";
 
 const SESSION: &str = "c833a56b-45d4-4ced-8b45-47d6a5359b48";
 
-/// A file of each format that is text, with messages that say everything where the format does not look: its name, its
-/// format, and its lines.
+/// A file of each format that is text, with messages that say everything where the format does not look:
+/// its name, its format, and its lines.
 pub(crate) fn empty_files() -> Vec<(&'static str, &'static str, Vec<Value>)> {
     let time = "2026-01-02T03:04:05.000Z";
     let claude = |kind: &str, uuid: &str| {

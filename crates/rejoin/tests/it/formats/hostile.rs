@@ -76,7 +76,8 @@ struct Made {
 }
 
 impl Made {
-    /// Imports it as what the fixture is. After an error nothing is there; after none, what is there is sound and whole.
+    /// Imports it as what the fixture is. After an error nothing is there; after
+    /// none, what is there is sound and whole.
     fn import(&self, limits: ReadLimits) -> Result<Imported, String> {
         let archive = Archive::open("memory:").unwrap();
         let source = Source::open(&self.path).map_err(|error| format!("{error:?}"))?;

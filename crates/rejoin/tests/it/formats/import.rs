@@ -20,8 +20,8 @@ use crate::formats::{fixture, outline, read, said};
 
 const REAL: &str = "claude/session-with-agent/c833a56b-45d4-4ced-8b45-47d6a5359b48.jsonl";
 
-/// What is said on the path of a conversation, how many messages lie beside it, and what an import did to it: how many
-/// messages it added, let go on, and found changed.
+/// What is said on the path of a conversation, how many messages lie beside it, and what an import did to it:
+/// how many messages it added, let go on, and found changed.
 pub(super) type Told = (Vec<String>, usize, (u64, u64, u64));
 
 /// An archive in a file of its own, and a place for sources.
@@ -58,7 +58,8 @@ impl Desk {
         self.archive.reader().all_messages(id, Order::OldestFirst, 0, u64::MAX).unwrap()
     }
 
-    /// What a recipient would be sent: roles and texts, those of one role after each other together; and the repairs.
+    /// What a recipient would be sent: roles and texts, those of one role after
+    /// each other together; and the repairs.
     pub(super) fn sent(
         &self,
         id: ConversationId,
@@ -83,8 +84,8 @@ impl Desk {
         self.archive.path(id, None).unwrap().iter().map(|stored| stored.message.text()).collect()
     }
 
-    /// Imports a conversation of a source, and says what is there then: its path, how many messages lie beside it, and
-    /// what was added, went on and changed.
+    /// Imports a conversation of a source, and says what is there then: its path, how many messages lie
+    /// beside it, and what was added, went on and changed.
     pub(super) fn import_one(&self, path: &Path, source_id: &str) -> Told {
         let imported = self.import(path);
         let one = imported.conversations.iter().find(|one| one.source_id == source_id).unwrap();

@@ -232,7 +232,8 @@ proptest! {
     }
 }
 
-/// The path to the head, with thinking that is sealed as the provider seals it, and no reply that says nothing.
+/// The path to the head, with thinking that is sealed as the provider seals it,
+/// and no reply that says nothing.
 fn for_codex(mut tree: Tree) -> Tree {
     let mut path: Vec<SourceMessage> = Vec::new();
     let mut next = tree.conversations[0].head.clone();

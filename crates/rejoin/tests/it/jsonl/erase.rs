@@ -205,8 +205,8 @@ fn removing_a_message_keeps_lines_that_cannot_be_read_unless_they_are_its_own() 
     assert_eq!(holds(&left), [true, true, false, false, true, true], "{left}");
 }
 
-/// As if the process that removes a message had been killed, where files cannot be exchanged, before the new file took
-/// the old one's place: the old one has two names.
+/// As if the process that removes a message had been killed, where files cannot be exchanged, before the new
+/// file took the old one's place: the old one has two names.
 #[test]
 fn a_second_name_of_a_conversation_is_taken_away_and_not_overwritten() {
     let place = Place::new();

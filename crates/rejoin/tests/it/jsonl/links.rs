@@ -1,4 +1,5 @@
-//! Links, pipes and files where folders are expected: what is not Rejoin's own is neither followed nor waited for.
+//! Links, pipes and files where folders are expected: what is not Rejoin's own
+//! is neither followed nor waited for.
 
 use std::fs;
 use std::os::unix::fs::symlink;

@@ -53,7 +53,8 @@ impl Place {
         told.into_iter().map(|what| what.replace(&root, "")).collect()
     }
 
-    /// A conversation of `/home/ada/trip` with a turn for each list of texts; people and assistants take turns.
+    /// A conversation of `/home/ada/trip` with a turn for each list of texts;
+    /// people and assistants take turns.
     fn talk(&self, turns: &[&[&str]]) -> ConversationId {
         let archive = self.archive();
         let conversation =

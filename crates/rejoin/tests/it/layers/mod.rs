@@ -150,8 +150,8 @@ fn sqlite_is_opened_in_one_file() {
     let mut opens = found_in(&["Connection::open"], &[]);
     opens.sort();
 
-    // What other programs keep in a database is read in another way than what Rejoin keeps in one: never written, never
-    // trusted. No other file of the formats knows SQLite.
+    // What other programs keep in a database is read in another way than what Rejoin keeps in one: never
+    // written, never trusted. No other file of the formats knows SQLite.
     assert_eq!(opens, ["formats/database/open.rs", "store/sqlite/open.rs"]);
     assert_eq!(found_in(&["rusqlite"], &["store/sqlite/", "formats/database/"]), NONE);
 }
@@ -239,4 +239,31 @@ fn no_module_of_store_needs_a_backend() {
         .collect();
 
     assert_eq!(needing, []);
+}
+
+#[test]
+fn comments_fit_110_columns() {
+    let library = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let crates = [
+        library.to_owned(),
+        library.join("../rejoin-agent"),
+        library.join("../rejoin-cli"),
+        library.join("../../bench"),
+    ];
+    let folders = crates
+        .iter()
+        .flat_map(|path| ["src", "tests", "examples", "benches"].map(|folder| path.join(folder)));
+    let rust = folders.filter(|folder| folder.is_dir()).flat_map(|folder| files(&folder));
+    let rust = rust.filter(|path| path.extension().is_some_and(|extension| extension == "rs"));
+
+    let too_long: Vec<String> = rust
+        .flat_map(|path| {
+            let text = fs::read_to_string(&path).unwrap();
+            let long =
+                text.lines().filter(|line| line.trim_start().starts_with("//") && line.chars().count() > 110);
+            long.map(|line| format!("{}: {line}", path.display())).collect::<Vec<_>>()
+        })
+        .collect();
+
+    assert_eq!(too_long, NONE);
 }

@@ -1,11 +1,13 @@
-//! Which modules of a folder need which: read from the paths in their code, through the re-exports of the folder's `mod.rs`.
+//! Which modules of a folder need which: read from the paths in their code, through the
+//! re-exports of the folder's `mod.rs`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Each module with the modules that it names.
 pub(super) type Needs = BTreeMap<String, BTreeSet<String>>;
 
-/// The modules right below `folder`, each with those that it names. `files` are paths below `src`, with their code.
+/// The modules right below `folder`, each with those that it names. `files` are
+/// paths below `src`, with their code.
 ///
 /// What the folder's `mod.rs` defines itself belongs to no module: naming it is no need.
 pub(super) fn needs<'s>(folder: &str, files: impl Iterator<Item = (&'s str, &'s str)>) -> Needs {
@@ -36,7 +38,8 @@ pub(super) fn needs<'s>(folder: &str, files: impl Iterator<Item = (&'s str, &'s 
     needs
 }
 
-/// The modules that need themselves, directly or through others, each with those of its needs that lead back to it.
+/// The modules that need themselves, directly or through others, each with
+/// those of its needs that lead back to it.
 pub(super) fn circles(needs: &Needs) -> Needs {
     let leads_to = |from: &String, to: &String| {
         let (mut seen, mut ahead) = (BTreeSet::new(), vec![from]);

@@ -1,7 +1,8 @@
-//! The real Claude Code and the real Codex, with a model on this machine: what they send when they go on with a session.
+//! The real Claude Code and the real Codex, with a model on this machine: what they
+//! send when they go on with a session.
 //!
-//! The programs come from npm, in the versions that are named here, into `target/tmp/agents` or where `AGENTS_NPM` says.
-//! Each run has a home of its own and reaches nothing but the model.
+//! The programs come from npm, in the versions that are named here, into `target/tmp/agents` or where
+//! `AGENTS_NPM` says. Each run has a home of its own and reaches nothing but the model.
 
 mod model;
 

@@ -1,4 +1,5 @@
-//! A model on this machine that speaks what both agents speak, keeps what it is asked, and always answers the same.
+//! A model on this machine that speaks what both agents speak, keeps what it is
+//! asked, and always answers the same.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};

@@ -1,4 +1,5 @@
-//! What is taken out before something is stored stands in the audit log: rules and counts, and never what it was.
+//! What is taken out before something is stored stands in the audit log: rules
+//! and counts, and never what it was.
 
 use std::fs;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! Texts with secrets and texts without, made of the vendors' formats with random bodies.
 //!
-//! It was written after the rules, from what the vendors document and from how people and programs write such things
-//! down. What is found in it and what is not is a figure, not a reason to change it.
+//! It was written after the rules, from what the vendors document and from how people and programs write such
+//! things down. What is found in it and what is not is a figure, not a reason to change it.
 
 use super::dice::{ALNUM, BASE32, BASE64, DIGITS, Dice, HEX, LOWER, UPPER, WORD};
 

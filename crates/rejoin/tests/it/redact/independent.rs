@@ -1,7 +1,8 @@
-//! How much is found of a corpus that somebody wrote who had not seen the rules, and how much is taken for a secret that is none.
+//! How much is found of a corpus that somebody wrote who had not seen the rules, and how
+//! much is taken for a secret that is none.
 //!
-//! `secrets.jsonl` has lines of `{"class", "text", "secret"}` and `ordinary.jsonl` lines of `{"kind", "text"}`. What is found in them
-//! is a figure; they are not changed to fit the rules.
+//! `secrets.jsonl` has lines of `{"class", "text", "secret"}` and `ordinary.jsonl` lines of `{"kind",
+//! "text"}`. What is found in them is a figure; they are not changed to fit the rules.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,4 +1,5 @@
-//! How much is found of a corpus that was written after the rules, and how much is taken for a secret that is none.
+//! How much is found of a corpus that was written after the rules, and how much
+//! is taken for a secret that is none.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
-//! The times that the document asks for, with a few records. `cargo run --release -p rejoin-bench --bin service` measures.
+//! The times that the document asks for, with a few records. `cargo run --release -p
+//! rejoin-bench --bin service` measures.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,5 @@
-//! Words of which a record has only so many: refused where a caller gives another, and kept where a store has one.
+//! Words of which a record has only so many: refused where a caller gives
+//! another, and kept where a store has one.
 
 use rejoin::service::{
     AttachmentRef, AttachmentType, AudioArtifactRef, AudioFormat, Classification, ConversationRecordInput,

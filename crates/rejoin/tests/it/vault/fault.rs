@@ -1,4 +1,5 @@
-//! A vault whose inner store fails at any one call: a failure is no damage, no secret is left behind, and the next finishes.
+//! A vault whose inner store fails at any one call: a failure is no damage, no secret
+//! is left behind, and the next finishes.
 
 use std::sync::Arc;
 use std::time::Duration;

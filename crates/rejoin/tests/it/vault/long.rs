@@ -1,4 +1,5 @@
-//! Long conversations, which are opened on two cores: what is shown, what is told and when it ends is the same as of short ones.
+//! Long conversations, which are opened on two cores: what is shown, what is told and when
+//! it ends is the same as of short ones.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -17,8 +18,8 @@ const MESSAGES: usize = 2_000;
 
 const ALL: Selection<'static> = Selection::All { order: Order::OldestFirst, offset: 0, limit: u64::MAX };
 
-/// Appends a long conversation to a store: turns of forty, each with a label, some messages under one far above, and a few
-/// that are longer than all that waits to be opened.
+/// Appends a long conversation to a store: turns of forty, each with a label, some messages under one far
+/// above, and a few that are longer than all that waits to be opened.
 fn talk(store: &dyn Store) {
     open(store, conversation(1));
     let mut said: Vec<Said> = Vec::new();

@@ -315,8 +315,8 @@ fn grow(parents: &[prop::sample::Index]) -> Stage {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Whatever is damaged: after its days everything that opened before opens, in the same place, and the chain is sound
-    /// unless something had to stay.
+    /// Whatever is damaged: after its days everything that opened before opens, in the same place, and the
+    /// chain is sound unless something had to stay.
     #[test]
     fn nothing_that_opens_is_lost(
         parents in prop::collection::vec(any::<prop::sample::Index>(), 0..8),

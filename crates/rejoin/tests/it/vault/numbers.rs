@@ -141,7 +141,8 @@ fn numbers_of(database: &rusqlite::Connection) -> Vec<(String, String)> {
     columns
 }
 
-/// A way to change one number: the table, the column, the condition that finds the row, and what is put there.
+/// A way to change one number: the table, the column, the condition that finds
+/// the row, and what is put there.
 struct Forgery {
     table: String,
     column: String,
@@ -385,7 +386,8 @@ fn every_number_of_files(fill: impl FnOnce(&dyn Store)) -> BTreeSet<String> {
                     lines[place] = forged.to_string();
                     write(&path, &lines);
                     let is_exempt = NOT_IN_FILES.iter().any(|(exempt, _)| *exempt == pointer)
-                        // What a later line replaces decides nothing, and a line that is no message has no number.
+                        // What a later line replaces decides nothing, and a
+                        // line that is no message has no number.
                         || name == "version" && Some(place) != newest
                         || pointer == "/message/standing/next" && is_followed
                         || pointer == "/messageIndex" && value["messageType"] == "session-meta";

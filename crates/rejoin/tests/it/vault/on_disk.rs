@@ -1,8 +1,9 @@
-//! Whoever can write to the disk and has no key, with real files: what was flipped in a database or in a line shows.
+//! Whoever can write to the disk and has no key, with real files: what was
+//! flipped in a database or in a line shows.
 //!
-//! Every byte of all that is sealed is flipped once, in a bit that moves through all eight: each other bit of the same byte takes a
-//! second more. In memory `tamper.rs` flips every bit that leaves a text a text. The highest one is flipped here in 200 messages,
-//! each in another place.
+//! Every byte of all that is sealed is flipped once, in a bit that moves through all eight: each other bit of
+//! the same byte takes a second more. In memory `tamper.rs` flips every bit that leaves a text a text. The
+//! highest one is flipped here in 200 messages, each in another place.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -156,8 +157,8 @@ impl Disk for Files {
         Arc::new(JsonlStore::open(&self.0).unwrap())
     }
 
-    /// Long runs of letters of base 64, but for numbers in hexadecimal digits: hashes and names. Each is named after its file and
-    /// its field.
+    /// Long runs of letters of base 64, but for numbers in hexadecimal digits: hashes and names. Each
+    /// is named after its file and its field.
     fn pieces(&self) -> Vec<(String, Vec<u8>)> {
         let is_sealed =
             |text: &str| text.len() > 60 && text.contains(|letter: char| letter.is_ascii_uppercase());
@@ -173,7 +174,8 @@ impl Disk for Files {
         pieces
     }
 
-    /// By another file in the place of the one there is: a file that is changed twice within a tick of the clock looks the same.
+    /// By another file in the place of the one there is: a file that is changed twice
+    /// within a tick of the clock looks the same.
     fn replace(&self, place: &str, piece: &[u8], bytes: &[u8]) {
         let path = Path::new(place.rsplit_once(':').unwrap().0);
         let mut content = fs::read(path).unwrap();
@@ -185,7 +187,8 @@ impl Disk for Files {
     }
 }
 
-/// Fills a vault with one of all that is sealed, each written once: what was replaced later would not be read.
+/// Fills a vault with one of all that is sealed, each written once: what was
+/// replaced later would not be read.
 fn fill(disk: &impl Disk) {
     let vault = sealed(disk.store());
     let id = conversation(1);

@@ -17,8 +17,8 @@ use crate::vault_spaces::{KEYS, QUARANTINE};
 /// How many messages are damaged in every way.
 const RECORDS: usize = 200;
 
-/// A vault whose messages can be altered, with one conversation: some messages follow another, some are roots, as if each
-/// had been written by somebody who knew nothing of the others.
+/// A vault whose messages can be altered, with one conversation: some messages follow another, some are
+/// roots, as if each had been written by somebody who knew nothing of the others.
 struct Damaged {
     inner: Arc<Altered>,
     vault: VaultStore,

@@ -60,8 +60,8 @@ impl Followed {
         self.files.insert(path.to_owned(), file);
     }
 
-    /// Forgets the files that are no longer there, and tells which. One that no longer looks like a session, because
-    /// it was cut off or is being written anew, is there all the same.
+    /// Forgets the files that are no longer there, and tells which. One that no longer looks like a session,
+    /// because it was cut off or is being written anew, is there all the same.
     pub(super) fn forget_all_but(&mut self, present: &HashSet<PathBuf>) -> Vec<PathBuf> {
         let is_gone = |path: &&PathBuf| !present.contains(*path) && path.symlink_metadata().is_err();
         let mut gone: Vec<PathBuf> = self.files.keys().filter(is_gone).cloned().collect();

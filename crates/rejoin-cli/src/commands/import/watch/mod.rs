@@ -1,8 +1,8 @@
 //! `rejoin import --watch`: keeps up with what other programs write, until it is interrupted.
 //!
-//! It looks at every file once a second: size, times, number. That costs less than a watch of the system for each
-//! directory, misses nothing on any file system, and finds what was created, replaced, cut off and moved in one way.
-//! A store that fails is tried again; nothing but an interrupt ends it.
+//! It looks at every file once a second: size, times, number. That costs less than a watch of the system for
+//! each directory, misses nothing on any file system, and finds what was created, replaced, cut off and moved
+//! in one way. A store that fails is tried again; nothing but an interrupt ends it.
 
 mod followed;
 mod teller;

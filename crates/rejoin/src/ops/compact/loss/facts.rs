@@ -102,7 +102,8 @@ fn scheme_end(chunk: &str) -> Option<usize> {
     chunk[colon..].find("://").map(|place| colon + place)
 }
 
-/// Where an address ends: before what cannot be part of one, and before punctuation that belongs to the sentence.
+/// Where an address ends: before what cannot be part of one, and before
+/// punctuation that belongs to the sentence.
 fn address_end(chunk: &str, from: usize) -> usize {
     let stop = chunk[from..]
         .find(|letter: char| "\"<>`{}|^\\“”‘’«»„「」".contains(letter) || is_ideograph(letter))

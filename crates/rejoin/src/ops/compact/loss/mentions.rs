@@ -1,8 +1,8 @@
 //! Finds which facts a text mentions, all of them at once.
 //!
-//! Facts and texts are cut into atoms: runs of letters and digits in small letters. A fact is a path in a tree of
-//! atoms, and a text is followed through the tree from each of its atoms. Single words need the same marks between their
-//! atoms; of quotations and sentences only the atoms count.
+//! Facts and texts are cut into atoms: runs of letters and digits in small letters. A fact is a path in a
+//! tree of atoms, and a text is followed through the tree from each of its atoms. Single words need the same
+//! marks between their atoms; of quotations and sentences only the atoms count.
 
 use std::collections::HashMap;
 
@@ -280,7 +280,8 @@ fn tell_run(text: &str, begin: usize, end: usize, name: &str, tell: &mut impl Fn
     tell(Atom { begin, end, is_digits: false }, name);
 }
 
-/// What follows the digits of a run, as it is written: a small letter may be shorter than the large one in the text.
+/// What follows the digits of a run, as it is written: a small letter may be
+/// shorter than the large one in the text.
 fn unit_of(run: &str) -> &str {
     run.trim_start_matches(['v', 'V'])
         .trim_start_matches(|letter: char| letter.is_ascii_digit() || letter == ',')

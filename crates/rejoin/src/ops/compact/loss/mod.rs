@@ -1,7 +1,8 @@
-//! The loss report: what was there before a compaction and is not mentioned after it. Computed, not asked of a model.
+//! The loss report: what was there before a compaction and is not mentioned
+//! after it. Computed, not asked of a model.
 //!
-//! The same views give the same report. A fact is named once, in its first spelling, with the message it stood in.
-//! Reading both views once is enough, so the time grows with their length.
+//! The same views give the same report. A fact is named once, in its first spelling, with the message it
+//! stood in. Reading both views once is enough, so the time grows with their length.
 
 mod facts;
 mod mentions;

@@ -375,7 +375,8 @@ proptest::proptest! {
     }
 }
 
-/// A report that compared each fact with each word would take minutes. The limit leaves room for a busy machine.
+/// A report that compared each fact with each word would take minutes. The
+/// limit leaves room for a busy machine.
 #[test]
 fn the_time_grows_with_the_length_of_the_views() {
     let line = |number: usize| {

@@ -1,6 +1,7 @@
 //! Branches on the page: where several ways go on, a row of buttons chooses which one is shown.
 //!
-//! The buttons are radio inputs, and each stands before what it shows, so that a style sheet alone can do the switching:
+//! The buttons are radio inputs, and each stands before what it shows, so that a
+//! style sheet alone can do the switching:
 //!
 //! ```text
 //! <div class=fork> <input><label> <div>first way</div> <input><label> <div>second way</div> </div>
@@ -13,7 +14,8 @@ use crate::ops::export::html::writer::Html;
 use crate::ops::export::shorten::brief;
 use crate::ops::export::story::{Story, count};
 
-/// Forks inside of forks. Those below stand at the end of the page, because a browser flattens what nests too deep.
+/// Forks inside of forks. Those below stand at the end of the page, because a
+/// browser flattens what nests too deep.
 const DEEPEST: usize = 60;
 
 /// Characters on a button.

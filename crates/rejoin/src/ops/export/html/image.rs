@@ -1,4 +1,5 @@
-//! Images inside of the page: only pictures that a browser draws and nothing else, by their bytes, not by their name.
+//! Images inside of the page: only pictures that a browser draws and nothing
+//! else, by their bytes, not by their name.
 
 use std::fmt::Write;
 

@@ -1,7 +1,7 @@
 //! A conversation as one page: no script, nothing from elsewhere, everything that was said.
 //!
-//! Two things keep what was said from acting. The writer knows no way to write text of others other than escaped; and
-//! the page forbids itself everything but its own style sheet and the images inside of it.
+//! Two things keep what was said from acting. The writer knows no way to write text of others other than
+//! escaped; and the page forbids itself everything but its own style sheet and the images inside of it.
 
 mod blocks;
 mod branches;
@@ -56,7 +56,8 @@ pub fn html(tree: &Tree) -> Result<String> {
     Ok(html.finish())
 }
 
-/// The browser runs the one style sheet whose hash is named, shows images that are in the page, and does nothing else.
+/// The browser runs the one style sheet whose hash is named, shows images that
+/// are in the page, and does nothing else.
 fn head(html: &mut Html, title: &str) {
     let hash = image::base64(&Sha256::digest(STYLE.as_bytes()));
     let policy = format!(

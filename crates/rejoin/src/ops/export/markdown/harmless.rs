@@ -1,8 +1,9 @@
 //! Text of others inside of Markdown: it keeps its looks and cannot leave its place.
 //!
-//! What was said stands in a quotation, every line of it marked, so that nothing in it can pass for what stands around
-//! it. Tags, images and links that do more than lead to a page are turned into text. What was made of a text is parsed
-//! again, and if anything got through, the text is shown as it was typed, between fences.
+//! What was said stands in a quotation, every line of it marked, so that nothing in it can pass
+//! for what stands around it. Tags, images and links that do more than lead to a page are turned
+//! into text. What was made of a text is parsed again, and if anything got through, the text is
+//! shown as it was typed, between fences.
 
 use std::borrow::Cow;
 use std::ops::Range;

@@ -1,7 +1,8 @@
-//! A conversation as Markdown: the path to the head first, then each branch that leaves it, then runs of sub-agents.
+//! A conversation as Markdown: the path to the head first, then each branch
+//! that leaves it, then runs of sub-agents.
 //!
-//! Headings are ours, and what was said stands below them in quotations, so that no text can pass for a heading. Tool
-//! calls are shortened as on a screen.
+//! Headings are ours, and what was said stands below them in quotations, so that no text can pass for a
+//! heading. Tool calls are shortened as on a screen.
 
 mod harmless;
 

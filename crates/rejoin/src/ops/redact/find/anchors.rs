@@ -1,27 +1,28 @@
 //! Looking for a few hundred short words at once, at about the speed of reading.
 //!
-//! Three letters of a text give a number, and a table says whether a word has such letters where they are least usual. Nothing that is
-//! looked at depends on what was looked at before, so a processor does several places at a time; an automaton would wait for
-//! each letter before the next. What the table lets through is compared with the words.
+//! Three letters of a text give a number, and a table says whether a word has such letters where they
+//! are least usual. Nothing that is looked at depends on what was looked at before, so a processor does
+//! several places at a time; an automaton would wait for each letter before the next. What the table
+//! lets through is compared with the words.
 
 /// How many letters give a number.
 const LETTERS: usize = 3;
 
-/// The table has so many bits of places: 32 KiB stay near the processor, and of unlike letters one in fifty is let through by
-/// chance.
+/// The table has so many bits of places: 32 KiB stay near the processor, and of unlike letters
+/// one in fifty is let through by chance.
 const BITS: u32 = 15;
 
 /// So many places are looked at together, because most of them hold nothing.
 const PLACES: usize = 8;
 
-/// Letters of both cases are the same without this bit. Other signs lose it too, and are told apart when they are
-/// compared.
+/// Letters of both cases are the same without this bit. Other signs lose it too, and
+/// are told apart when they are compared.
 const CASELESS: u64 = 0xdfdf_dfdf_dfdf_dfdf;
 
 /// Words to look for. Case does not matter.
 ///
-/// They are put together when this crate is compiled, so that a process which appends one message need not do it. There are no
-/// addresses in it, which would have to be filled in whenever a process starts.
+/// They are put together when this crate is compiled, so that a process which appends one message need not do
+/// it. There are no addresses in it, which would have to be filled in whenever a process starts.
 #[derive(Debug)]
 pub(super) struct Anchors<const ENTRIES: usize, const BYTES: usize> {
     /// For each number, one when there is something to compare with, else zero.
@@ -61,8 +62,8 @@ pub(super) const fn size(words: &[&str], after: &str) -> (usize, usize) {
 }
 
 impl<const ENTRIES: usize, const BYTES: usize> Anchors<ENTRIES, BYTES> {
-    /// Looks for these words, and for those of two letters where one of the signs `after`, or nothing, follows. Their [`size`] is
-    /// that of the type.
+    /// Looks for these words, and for those of two letters where one of the signs `after`, or nothing,
+    /// follows. Their [`size`] is that of the type.
     pub(super) const fn new(words: &[&str], after: &str) -> Self {
         let none = Entry { place: 0, next: 0, start: 0, length: 0, offset: 0, letters: 0, mask: 0 };
         let mut anchors = Self {
@@ -97,7 +98,8 @@ impl<const ENTRIES: usize, const BYTES: usize> Anchors<ENTRIES, BYTES> {
         anchors
     }
 
-    /// Puts an entry with these letters in the place `at`. Those with the same number are in the order of their words.
+    /// Puts an entry with these letters in the place `at`. Those with the same
+    /// number are in the order of their words.
     const fn add(&mut self, entry: Entry, [one, two, three]: [u8; LETTERS], at: usize) {
         let number = number(caseless([one, two, three, 0]));
         let fourth = entry.offset as usize + LETTERS;
@@ -122,8 +124,8 @@ impl<const ENTRIES: usize, const BYTES: usize> Anchors<ENTRIES, BYTES> {
         self.words.split_at(entry.start as usize).1.split_at(entry.length as usize).0
     }
 
-    /// Visits every place where one of the words stands, with which it is, until a visit is true. Words that overlap come in no
-    /// order.
+    /// Visits every place where one of the words stands, with which it is, until a visit is true.
+    /// Words that overlap come in no order.
     pub(super) fn any(&self, text: &[u8], mut visit: impl FnMut(usize, usize) -> bool) -> bool {
         let mut at = 0;
         while let Some(near) = text[at..].first_chunk::<{ PLACES + 4 }>() {
@@ -173,7 +175,8 @@ impl<const ENTRIES: usize, const BYTES: usize> Anchors<ENTRIES, BYTES> {
     }
 }
 
-/// Where the letters of a word stand that texts have least often, of equal ones the first; none when it has fewer than three.
+/// Where the letters of a word stand that texts have least often, of equal ones the
+/// first; none when it has fewer than three.
 const fn rarest(word: &[u8]) -> Option<usize> {
     let (mut rarest, mut most) = (None, i32::MIN);
     let mut offset = 0;
@@ -233,8 +236,8 @@ const fn caseless(letters: [u8; 4]) -> u32 {
 
 /// The place of three letters in the table.
 const fn number(letters: u32) -> usize {
-    // Any odd factor spreads them that has no pattern of its own; this one is from the golden ratio. It stands so far left that
-    // a fourth letter does not count.
+    // Any odd factor spreads them that has no pattern of its own; this one is from the golden ratio. It
+    // stands so far left that a fourth letter does not count.
     (letters.wrapping_mul(0x0037_79b1 << 8) >> (u32::BITS - BITS)) as usize
 }
 

@@ -1,4 +1,5 @@
-//! Values whose name says that they are secret: `DB_PASSWORD=…`, `"api_key": "…"`, `--token …`, `<password>…`.
+//! Values whose name says that they are secret: `DB_PASSWORD=…`, `"api_key":
+//! "…"`, `--token …`, `<password>…`.
 
 use std::ops::Range;
 
@@ -23,7 +24,8 @@ const QUOTE: &str = r#"^["']("#;
 /// What leads from a name to its value: a line of the table.
 #[derive(Debug)]
 pub(super) struct Lead {
-    /// The first of the signs after the name that are no quotes and no spaces is one of these; any if there are none.
+    /// The first of the signs after the name that are no quotes and no spaces is
+    /// one of these; any if there are none.
     signs: &'static str,
     /// What stands before the name, with it.
     before: &'static str,
@@ -78,7 +80,8 @@ impl Lead {
     }
 }
 
-/// What was looked at: each name once however many words of it are anchors, and none in a value that is secret.
+/// What was looked at: each name once however many words of it are anchors, and
+/// none in a value that is secret.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
     /// The names before this place.
@@ -281,7 +284,8 @@ impl Name {
         Self { range: start.min(end)..end, is_flag }
     }
 
-    /// What it says, and how secret that is: with the two words before it, as in `Secret Access Key`, where they say more.
+    /// What it says, and how secret that is: with the two words before it, as in
+    /// `Secret Access Key`, where they say more.
     fn told<'t>(&self, text: &'t str) -> Option<(&'t str, Secrecy)> {
         let written = &text[self.range.clone()];
         let level = secrecy(written, names::Name::Written);

@@ -31,7 +31,8 @@ pub(super) struct Context {
     /// What does not stand in what fits.
     unless: &'static [&'static str],
     weight: Weight,
-    /// The letters that the pattern begins with. Where it does not fit, it does not in the rest of a run of them either.
+    /// The letters that the pattern begins with. Where it does not fit, it does not
+    /// in the rest of a run of them either.
     run: Option<Letters>,
     pub(super) hold: Hold,
     /// Texts in which the values in ‹ › are found.
@@ -216,8 +217,8 @@ impl Context {
         }
     }
 
-    /// Adds the secrets around the anchor at `at`. What is in `seen` was looked at for an anchor before it, so many of them in one
-    /// place take no more time than one.
+    /// Adds the secrets around the anchor at `at`. What is in `seen` was looked at for an anchor before it,
+    /// so many of them in one place take no more time than one.
     pub(super) fn at(
         &self,
         pattern: &Pattern,

@@ -1,7 +1,7 @@
 //! Where the secrets of a text are.
 //!
-//! A few letters that a secret cannot do without are looked for in one pass; only where they stand is looked closer. So
-//! a text without them costs that pass and no more.
+//! A few letters that a secret cannot do without are looked for in one pass; only where they stand is looked
+//! closer. So a text without them costs that pass and no more.
 
 mod anchors;
 mod assignment;
@@ -122,7 +122,8 @@ impl Finder {
         Self { tokens, contexts, leads: Leads::new(), members: MEMBERS.map(memmem::Finder::new) }
     }
 
-    /// True when written JSON has two members of one such name. Most messages have not, and every message is asked.
+    /// True when written JSON has two members of one such name. Most messages
+    /// have not, and every message is asked.
     pub(super) fn names_texts_twice(&self, json: &[u8]) -> bool {
         self.members.iter().any(|member| member.find_iter(json).nth(1).is_some())
     }
@@ -315,7 +316,8 @@ fn any_anchor(text: &str, mut visit: impl FnMut(Anchor, usize, usize) -> bool) -
     })
 }
 
-/// Where the last line begins, or the one before it when nothing but a word has come of the last: what stands there may go on.
+/// Where the last line begins, or the one before it when nothing but a word has come of
+/// the last: what stands there may go on.
 fn open_line(text: &str) -> usize {
     let line = text.rfind('\n').map_or(0, |line| line + 1);
     let is_begun = !text[line..].trim_start().contains(char::is_whitespace);
@@ -391,7 +393,8 @@ fn run_of(text: &str, begin: usize, includes: impl Fn(u8) -> bool) -> &str {
     &text[begin..begin + length]
 }
 
-/// What stands before a place in its line, of which so many bytes are looked at: all of it when it is shorter.
+/// What stands before a place in its line, of which so many bytes are looked
+/// at: all of it when it is shorter.
 fn line_before(text: &str, at: usize, bytes: usize) -> &str {
     let near = &text[text.floor_char_boundary(at.saturating_sub(bytes))..at];
     &near[near.rfind('\n').map_or(0, |line| line + 1)..]

@@ -4,7 +4,8 @@ use std::sync::OnceLock;
 
 use regex::{Captures, Regex};
 
-/// What stands for parts that many patterns have. Words and digits are those of ASCII: others take more time, above all to make ready.
+/// What stands for parts that many patterns have. Words and digits are those of ASCII: others
+/// take more time, above all to make ready.
 #[rustfmt::skip]
 const PARTS: [(&str, &str); 10] = [
     (r"\b", r"(?-u:\b)"),

@@ -1,4 +1,5 @@
-//! What tells who somebody is: addresses of mail, telephone numbers, numbers of cards. Looked for only when asked.
+//! What tells who somebody is: addresses of mail, telephone numbers, numbers of
+//! cards. Looked for only when asked.
 
 use std::str::FromStr;
 

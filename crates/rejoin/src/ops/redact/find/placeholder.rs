@@ -26,14 +26,16 @@ pub(super) fn is_placeholder(value: &str) -> bool {
         || variety(value) <= 1
 }
 
-/// True for a word that everybody takes for an example, with a number or a sign behind it: `test123`, `Password1!`.
+/// True for a word that everybody takes for an example, with a number or a sign
+/// behind it: `test123`, `Password1!`.
 fn is_weak(lower: &str) -> bool {
     let word = lower.trim_end_matches(['!', '?', '.', '#', '@', '$']);
     let digits = word.trim_end_matches(|letter: char| letter.is_ascii_digit() || matches!(letter, '_' | '-'));
     WEAK.contains(&digits) && word.len() - digits.len() <= 5
 }
 
-/// True when a value says that it is an example. A random one may hold such a word by chance, in which case the rest is random.
+/// True when a value says that it is an example. A random one may hold such a word by
+/// chance, in which case the rest is random.
 fn says(value: &str, lower: &str, example: &str) -> bool {
     let Some(start) = lower.find(example) else { return false };
     let end = start + example.len();
@@ -49,7 +51,8 @@ fn says(value: &str, lower: &str, example: &str) -> bool {
     &value[start..end] == "EXAMPLE" || !is_random(&value[..start]) && !is_random(&value[end..])
 }
 
-/// True when a value that a name announces is none: an example in words, a reference, or the name of a secret.
+/// True when a value that a name announces is none: an example in words, a
+/// reference, or the name of a secret.
 pub(super) fn is_named_placeholder(value: &str) -> bool {
     let lower = value.to_ascii_lowercase();
     let mut words = lower.split(|letter: char| !letter.is_alphabetic());
@@ -69,7 +72,8 @@ fn is_path(value: &str) -> bool {
         })
 }
 
-/// True for the word for a password in any language, and for other letters than Latin ones, in which no password is typed.
+/// True for the word for a password in any language, and for other letters than Latin
+/// ones, in which no password is typed.
 fn is_label(value: &str, lower: &str) -> bool {
     let is_foreign = !value.is_ascii() && !has_letter(value);
     let is_named = || {

@@ -167,8 +167,8 @@ fn value_at(text: &str, at: usize) -> Option<Value> {
     }
 }
 
-/// How long the words are that a line consists of, when a program makes such words: four times four letters, or a dozen words
-/// and more.
+/// How long the words are that a line consists of, when a program makes such words: four times
+/// four letters, or a dozen words and more.
 fn phrase(text: &str, begin: usize) -> Option<usize> {
     let first = text[begin..].bytes().take(9).take_while(u8::is_ascii_lowercase).count();
     // Most lines are seen to be none by their first word.
@@ -240,7 +240,8 @@ pub(super) fn is_endless(text: &str, at: usize, end: usize) -> bool {
     end - at > PASSWORD_BYTES && is_list(text[at..at + PASSWORD_BYTES].trim_start_matches(['=', ':']))
 }
 
-/// True for what is longer than a password and has names in it: no value, and too long to be looked at for each of them.
+/// True for what is longer than a password and has names in it: no value, and too
+/// long to be looked at for each of them.
 fn is_list(value: &str) -> bool {
     value.trim_end_matches('=').contains(['=', ':'])
 }

@@ -67,7 +67,8 @@ pub(super) fn after(text: &str, end: usize, name: &str, secrecy: Secrecy) -> Opt
     None
 }
 
-/// Where the last word of a sentence begins, when the word before it leads from the name that ends at `end` to a value.
+/// Where the last word of a sentence begins, when the word before it leads from
+/// the name that ends at `end` to a value.
 pub(super) fn unfinished(text: &str, end: usize) -> Option<usize> {
     let rest = text.get(end..).filter(|rest| rest.len() <= SENTENCE_BYTES && !rest.contains('\n'))?;
     let (before, word) = rest.rsplit_once(' ')?;
@@ -131,7 +132,8 @@ impl Lead {
     }
 }
 
-/// Where the value is in a text that begins with a word: between quotes, or without the sign that ends a sentence.
+/// Where the value is in a text that begins with a word: between quotes, or
+/// without the sign that ends a sentence.
 fn unquoted(text: &str, word: &str) -> Range<usize> {
     let pairs = [
         ('"', '"'),

@@ -45,7 +45,8 @@ pub(super) enum Shape {
 /// So many letters after the first ones are looked at before all the rest.
 const GLANCE: usize = 16;
 
-/// So many letters tell whether a token is random, so that those of a long one are not counted for every beginning in it.
+/// So many letters tell whether a token is random, so that those of a long one are
+/// not counted for every beginning in it.
 const JUDGED: usize = 300;
 
 /// The least entropy in bits a letter; an example repeats itself.
@@ -84,8 +85,8 @@ impl Token {
         Self { shape: Shape::Like(pattern, example), ..self }
     }
 
-    /// The token whose first letters stand at `at`; `pattern` is that of its shape. `run` is where the letters end of the last one
-    /// that was looked for, because many may begin in one run.
+    /// The token whose first letters stand at `at`; `pattern` is that of its shape. `run` is where the
+    /// letters end of the last one that was looked for, because many may begin in one run.
     pub(super) fn at(&self, pattern: &Pattern, text: &str, at: usize, run: &mut usize) -> Option<Found> {
         let bytes = text.as_bytes();
         if !bytes[at..].starts_with(self.first.as_bytes()) {
@@ -141,8 +142,8 @@ impl Token {
         }
     }
 
-    /// True when a token can stand here, as far as its first letters and a few more tell. What follows an escape or a letter
-    /// that is not ASCII may be anything.
+    /// True when a token can stand here, as far as its first letters and a few more tell. What follows an
+    /// escape or a letter that is not ASCII may be anything.
     pub(super) fn may_begin(&self, bytes: &[u8], at: usize) -> bool {
         let body = &bytes[at + self.first.len()..];
         let letters = &body[..body.len().min(self.least).min(GLANCE)];

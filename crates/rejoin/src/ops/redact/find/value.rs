@@ -54,7 +54,8 @@ pub(super) fn is_code(value: &str) -> bool {
         || value.chars().all(|letter| letter.is_ascii_alphabetic() || matches!(letter, '_' | '.' | '-'))
 }
 
-/// True for a name that a program has in the place of a value: `:password`, `@password`, `user?.password`, `String!`.
+/// True for a name that a program has in the place of a value: `:password`,
+/// `@password`, `user?.password`, `String!`.
 fn is_reference(value: &str) -> bool {
     let inner = value.trim_start_matches([':', '@']);
     let is_marked = inner.len() < value.len() || value.contains("?.") || value.contains("!.");
@@ -131,8 +132,8 @@ pub(super) fn is_jumbled(value: &str) -> bool {
     value.bytes().all(|byte| byte.is_ascii_alphabetic()) && (is_mixed || is_hard)
 }
 
-/// True for what a person would choose, as far as it can be told from a word of the text around it: letters with digits or
-/// signs among them.
+/// True for what a person would choose, as far as it can be told from a word of the text around it:
+/// letters with digits or signs among them.
 pub(super) fn is_password(value: &str) -> bool {
     let has_sign = value
         .trim_end_matches(['!', '?', '*'])

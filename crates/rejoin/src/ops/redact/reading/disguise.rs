@@ -1,5 +1,5 @@
-//! Letters that hide a secret from a search and not from a reader: invisible ones, look-alikes of other scripts, wide ones,
-//! colours of a terminal, and letters that an address or a page writes by their number.
+//! Letters that hide a secret from a search and not from a reader: invisible ones, look-alikes of other
+//! scripts, wide ones, colours of a terminal, and letters that an address or a page writes by their number.
 
 use crate::ops::redact::reading::{Reading, Writer};
 
@@ -50,7 +50,8 @@ fn look_alike(letter: char) -> Option<char> {
         .map(|(_, latin)| latin)
 }
 
-/// True when a text may hold something that is read in another way without its disguises. It may be written JSON.
+/// True when a text may hold something that is read in another way without its
+/// disguises. It may be written JSON.
 pub(in crate::ops::redact) fn has_disguise(text: &str) -> bool {
     if text.is_ascii() {
         return false;

@@ -1,5 +1,5 @@
-//! A text inside a text: what it says when its escapes are read, its disguises taken off or its lines joined, and where
-//! each letter stands.
+//! A text inside a text: what it says when its escapes are read, its disguises taken off or its lines
+//! joined, and where each letter stands.
 
 mod disguise;
 mod wrapped;
@@ -34,8 +34,8 @@ impl<'t> Reading<'t> {
         Self { text: Cow::Borrowed(text), escapes: Vec::new() }
     }
 
-    /// Where a part of it stands in the reading before. Any place in a letter stands where its escape begins; what was left
-    /// out at either edge is no part of it.
+    /// Where a part of it stands in the reading before. Any place in a letter stands where its escape begins;
+    /// what was left out at either edge is no part of it.
     fn range_before(&self, range: &Range<usize>) -> Range<usize> {
         let place = |place: usize, escapes: usize| match escapes.checked_sub(1).map(|last| self.escapes[last])
         {
@@ -62,8 +62,8 @@ impl<'t> Reading<'t> {
         writer.finish(&self.text)
     }
 
-    /// Other ways to read the same letters: without disguises, and with lines joined that one token was wrapped into. Each
-    /// is made of the one before it.
+    /// Other ways to read the same letters: without disguises, and with lines joined that one token was
+    /// wrapped into. Each is made of the one before it.
     pub(super) fn others(&self) -> Vec<Reading<'static>> {
         let plain = disguise::undisguised(&self.text);
         let joined = wrapped::joined(plain.as_ref().map_or(&self.text, |plain| &plain.text));
@@ -96,14 +96,15 @@ impl Writer {
     }
 }
 
-/// Where a part of the last of these readings, of which each was made of the one before, stands in the text that was first
-/// read.
+/// Where a part of the last of these readings, of which each was made of the one before,
+/// stands in the text that was first read.
 pub(super) fn original(readings: &[Reading<'_>], range: &Range<usize>) -> Range<usize> {
     readings.iter().rev().fold(range.clone(), |range, reading| reading.range_before(&range))
 }
 
-/// A part of a text that cuts no escape in two: what is left must be read as it was. One that begins within an escape begins
-/// with it; one that ends after a backslash ends before it, and after the escape where more of that is in it.
+/// A part of a text that cuts no escape in two: what is left must be read as it was. One that
+/// begins within an escape begins with it; one that ends after a backslash ends before it, and
+/// after the escape where more of that is in it.
 pub(super) fn unbroken(text: &str, part: &Range<usize>) -> Range<usize> {
     let bytes = text.as_bytes();
     let start = escape_over(bytes, part.start).map_or(part.start, |escape| escape.start);

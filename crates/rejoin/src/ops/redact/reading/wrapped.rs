@@ -1,4 +1,5 @@
-//! Tokens that are wrapped into several lines: by a terminal, by mail, by a backslash, or as a text in pieces.
+//! Tokens that are wrapped into several lines: by a terminal, by mail, by a
+//! backslash, or as a text in pieces.
 
 use crate::ops::redact::reading::{Reading, Writer};
 
@@ -42,8 +43,8 @@ pub(super) fn joined(text: &str) -> Option<Reading<'static>> {
 
 type Part = (usize, usize, &'static str);
 
-/// A backslash, or the sign of another shell, at the end of a line: what follows belongs to the same word unless it is
-/// indented.
+/// A backslash, or the sign of another shell, at the end of a line: what follows belongs to
+/// the same word unless it is indented.
 fn continuation(bytes: &[u8], line: usize) -> Option<Part> {
     let sign = line.checked_sub(1 + usize::from(line > 1 && bytes[line - 1] == b'\r'))?;
     if !matches!(bytes[sign], b'\\' | b'^' | b'`') || sign == 0 {

@@ -1,4 +1,5 @@
-//! A secret that begins in one block and ends in the next is found, and blocks that only follow each other stay as they are.
+//! A secret that begins in one block and ends in the next is found, and blocks that
+//! only follow each other stay as they are.
 
 use super::{GITHUB, plain, with};
 use crate::model::{Block, Json, Message, Role, Thinking};

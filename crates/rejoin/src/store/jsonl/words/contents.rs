@@ -9,11 +9,12 @@ use crate::store::jsonl::lines::read_at;
 /// The checksum of nothing.
 pub(super) const NOTHING: u64 = 0;
 
-/// How much is read at a time. The checksum depends on it, and whoever goes on from a place reads up to this much again.
+/// How much is read at a time. The checksum depends on it, and whoever goes on from
+/// a place reads up to this much again.
 const PIECE: u64 = 1 << 16;
 
-/// Computes checksums up to places that come one after the other; everything is read once, but for the piece that a place
-/// is in.
+/// Computes checksums up to places that come one after the other; everything is read once,
+/// but for the piece that a place is in.
 pub(super) struct Contents<'f> {
     file: &'f File,
     /// All pieces before this place are in the checksum.
@@ -37,7 +38,8 @@ impl<'f> Contents<'f> {
         self.sum
     }
 
-    /// The checksum up to a place, which must not lie before that of the call before; none when the file ends sooner.
+    /// The checksum up to a place, which must not lie before that of the call
+    /// before; none when the file ends sooner.
     pub(super) fn until(&mut self, end: u64) -> io::Result<Option<u64>> {
         while self.offset + PIECE <= end {
             let Some(sum) = self.piece(PIECE)? else { return Ok(None) };

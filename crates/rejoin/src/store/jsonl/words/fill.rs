@@ -53,7 +53,8 @@ impl Slice {
 }
 
 impl Jsonl {
-    /// Indexes what is not indexed yet, until the budget is spent. What does not fit its file any more goes first.
+    /// Indexes what is not indexed yet, until the budget is spent. What does
+    /// not fit its file any more goes first.
     pub(in crate::store::jsonl) fn fill_words(&self, budget: Duration) -> Result<Progress> {
         let until = Instant::now().checked_add(budget);
         let entries = self.check_index()?;
@@ -167,7 +168,8 @@ impl Jsonl {
         Ok(behind)
     }
 
-    /// What a chain covers of a file that looks different; none when that is not the same any more. Also how the file looked.
+    /// What a chain covers of a file that looks different; none when that is not the
+    /// same any more. Also how the file looked.
     fn check_chain(
         &self,
         entry: &Entry,
@@ -189,9 +191,10 @@ impl Jsonl {
         Ok((Some((chain.last.clone(), chain.messages)), opened.seen))
     }
 
-    /// Adds the next messages of a conversation, after those that are covered, as far as the slice has room. The caller has
-    /// compared the file with what covers it. What comes after the last message is covered too, so that the file is. The answer is the last run from then on, with how many
-    /// messages are covered; none when the rest of it cannot be indexed.
+    /// Adds the next messages of a conversation, after those that are covered, as far as the slice has room.
+    /// The caller has compared the file with what covers it. What comes after the last message is covered
+    /// too, so that the file is. The answer is the last run from then on, with how many messages are covered;
+    /// none when the rest of it cannot be indexed.
     fn add_to(
         &self,
         slice: &mut Slice,
@@ -269,8 +272,8 @@ pub(super) fn covers(opened: &Opened, run: &Run) -> Result<bool> {
         && Contents::of(&opened.file).until(run.end).during(attempt)? == Some(run.contents))
 }
 
-/// True when a file, up to where a chain ends, is what it was. If nobody but the handle that asks wrote to it since, its looks
-/// tell; otherwise it is compared, unless it is long.
+/// True when a file, up to where a chain ends, is what it was. If nobody but the handle that asks wrote to it
+/// since, its looks tell; otherwise it is compared, unless it is long.
 fn is_covered_still(opened: &Opened, grown: &Grown, chain: Option<&Chain>) -> Result<bool> {
     let Some(chain) = chain else { return Ok(true) };
     let is_own =

@@ -1,8 +1,9 @@
 //! The word index of plain files: segments in a folder of Rejoin's own, each with the words of many messages.
 //!
-//! A segment says which parts of which files it covers, how those files looked, and a checksum of everything up to there. So
-//! a file that grew, was edited or was replaced is noticed, and what is not covered is read. Deleting the folder loses
-//! nothing. Segments are written without a sync, by whoever holds the lock of those who write.
+//! A segment says which parts of which files it covers, how those files looked, and a checksum of
+//! everything up to there. So a file that grew, was edited or was replaced is noticed, and what is
+//! not covered is read. Deleting the folder loses nothing. Segments are written without a sync, by
+//! whoever holds the lock of those who write.
 
 mod contents;
 mod document;
@@ -75,7 +76,8 @@ struct Chain {
 }
 
 impl Segments {
-    /// Opens all segments but those that are doubted. Others may replace some meanwhile; what those cover is read.
+    /// Opens all segments but those that are doubted. Others may replace some
+    /// meanwhile; what those cover is read.
     fn open(folder: &Path, doubted: &HashSet<PathBuf>) -> io::Result<Self> {
         let mut segments = Self { all: Vec::new(), broken: Vec::new() };
         for path in paths(folder)? {

@@ -1,7 +1,7 @@
 //! Adding, merging and rewriting segments. Only whoever holds the lock of those who write adds one.
 //!
-//! A new segment is written to a temporary file that gets its name when it is whole, and those that it replaces are
-//! overwritten and removed after that. A crash in between leaves both, which say the same.
+//! A new segment is written to a temporary file that gets its name when it is whole, and those that it
+//! replaces are overwritten and removed after that. A crash in between leaves both, which say the same.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
@@ -21,7 +21,8 @@ use crate::store::jsonl::words::segment::Segment;
 use crate::store::jsonl::words::{Segments, number_of, paths};
 use crate::store::jsonl::{Jsonl, change_log};
 
-/// A segment does not grow beyond this: whoever removes something rewrites every segment that has a word of it.
+/// A segment does not grow beyond this: whoever removes something rewrites
+/// every segment that has a word of it.
 const LARGEST: u64 = 4 << 20;
 
 /// So many small segments are merged into one. A search looks into each of them.
@@ -64,11 +65,11 @@ impl Jsonl {
         Segments::open(&folder, &HashSet::new()).during(|| format!("list `{}`", folder.display()))
     }
 
-    /// Adds a segment. The answer is false when a file that its words come from was replaced meanwhile: what was removed
-    /// from it must not come back.
+    /// Adds a segment. The answer is false when a file that its words come from was replaced meanwhile: what
+    /// was removed from it must not come back.
     ///
-    /// Others who write wait only while the new segment is written. What it replaces is erased afterwards, which takes a sync
-    /// for each; whoever removes something in between removes it from both.
+    /// Others who write wait only while the new segment is written. What it replaces is erased afterwards,
+    /// which takes a sync for each; whoever removes something in between removes it from both.
     pub(super) fn add_segment(&self, fresh: Drafting, read: &[Read], wait: Duration) -> Result<bool> {
         let parts = fresh.finish();
         let mut bytes = parts.to_bytes();
@@ -132,8 +133,9 @@ impl Jsonl {
         Ok(log)
     }
 
-    /// Writes a segment under a name that is above all others, for the caller who holds the lock of those who write. It is not
-    /// synced: what a power cut leaves of it is missing, or its checksums refuse it, and is indexed again.
+    /// Writes a segment under a name that is above all others, for the caller who holds the lock of
+    /// those who write. It is not synced: what a power cut leaves of it is missing, or its
+    /// checksums refuse it, and is indexed again.
     fn write_segment(&self, bytes: &[u8]) -> io::Result<()> {
         let (folder, temporary) = (self.layout.words(), self.layout.temporary());
         durable::create_private_directory(&folder.join("any"))?;
@@ -163,7 +165,8 @@ impl Jsonl {
 }
 
 impl Segments {
-    /// Small segments, smallest first, that become one with a new one of this length; none while there are few of them.
+    /// Small segments, smallest first, that become one with a new one of this
+    /// length; none while there are few of them.
     fn into_mergeable(self, fresh: u64) -> Vec<Segment> {
         let mut small = self.all;
         small.retain(|segment| segment.length <= LARGEST / 2);
@@ -174,7 +177,8 @@ impl Segments {
     }
 }
 
-/// How many of the smallest segments become one with a new one. Where they are many and large, only some do at a time.
+/// How many of the smallest segments become one with a new one. Where they are
+/// many and large, only some do at a time.
 fn mergeable(lengths: &[u64], fresh: u64) -> usize {
     if lengths.len() < MANY {
         return 0;

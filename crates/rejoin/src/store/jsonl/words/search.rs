@@ -1,7 +1,7 @@
 //! Searching: segments say which messages have the words, and what they do not cover is read.
 //!
-//! A message is read before it is answered. One that is not what its segment says makes the search begin again without what
-//! said so, so that the answer is the one that reading every message gives.
+//! A message is read before it is answered. One that is not what its segment says makes the search begin
+//! again without what said so, so that the answer is the one that reading every message gives.
 
 use std::cmp::Reverse;
 use std::collections::hash_map::Entry;

@@ -1,4 +1,5 @@
-//! A segment in its file. The head is read at once; pages of words and messages of runs are read when they are asked for.
+//! A segment in its file. The head is read at once; pages of words and messages of
+//! runs are read when they are asked for.
 //!
 //! ```text
 //! rejoinws  form  words' version  length of the head  its checksum  head  messages of each run  pages
@@ -27,7 +28,8 @@ const MAGIC: &[u8; 8] = b"rejoinws";
 /// The form of a file. Another one is not read.
 const FORM: u32 = 2;
 
-/// How many messages a block has. Whoever found one reads all of its block, and each block costs some twenty bytes of the head.
+/// How many messages a block has. Whoever found one reads all of its block, and each block
+/// costs some twenty bytes of the head.
 pub(super) const BLOCK: u32 = 128;
 
 /// How many bytes come before the head.
@@ -174,8 +176,8 @@ impl Segment {
         Ok(Parts { runs, pages: self.pages.clone(), words })
     }
 
-    /// Says how the files of some conversations look now, in place: nothing else of the segment changes, nor how long it is. One
-    /// that is cut off in between is damaged, and what it covers is indexed again.
+    /// Says how the files of some conversations look now, in place: nothing else of the segment changes, nor
+    /// how long it is. One that is cut off in between is damaged, and what it covers is indexed again.
     pub(super) fn note_looks(&self, seen: &HashMap<ConversationId, Seen>) -> io::Result<()> {
         let now = |run: &Run| Run { seen: *seen.get(&run.conversation).unwrap_or(&run.seen), ..run.clone() };
         let runs: Vec<Run> = self.runs.iter().map(now).collect();

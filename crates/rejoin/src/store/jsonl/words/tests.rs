@@ -1,4 +1,5 @@
-//! The index never changes an answer: whatever happens, a search with it says what reading every message says.
+//! The index never changes an answer: whatever happens, a search with it says
+//! what reading every message says.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;

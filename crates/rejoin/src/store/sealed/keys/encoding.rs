@@ -1,7 +1,8 @@
 //! How envelopes stand in the backend: as they are, or in base64 where it stores text only.
 //!
-//! Base64 is the standard alphabet without padding. A load reads one text for each message, so that what reads them knows the
-//! processor it runs on. Each envelope has one text only: other alphabets, padding, blanks and bits left over are refused.
+//! Base64 is the standard alphabet without padding. A load reads one text for each message, so that what
+//! reads them knows the processor it runs on. Each envelope has one text only: other alphabets, padding,
+//! blanks and bits left over are refused.
 
 use base64::Engine as _;
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]

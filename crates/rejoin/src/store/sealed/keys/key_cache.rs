@@ -190,7 +190,8 @@ impl KeyCache {
         self.renew().map(drop)
     }
 
-    /// True when no key of an owner is missing, and none has this id: then there never was one, or it is gone for good.
+    /// True when no key of an owner is missing, and none has this id: then there
+    /// never was one, or it is gone for good.
     pub(crate) fn lacks_key(&self, owner: Option<ConversationId>, id: KeyId) -> bool {
         let Ok(keys) = self.read_keys(owner) else { return false };
         keys.find(id).is_none()

@@ -1,7 +1,7 @@
 //! The keys of a vault, and what is made with them: envelopes, and the names that stand outside.
 //!
-//! A workspace key wraps a data key for each conversation, which seals its records. How a workspace is unlocked is somebody
-//! else's matter ([`Unlock`](unlock::Unlock)).
+//! A workspace key wraps a data key for each conversation, which seals its records. How a workspace is
+//! unlocked is somebody else's matter ([`Unlock`](unlock::Unlock)).
 
 pub(crate) mod data_key;
 pub(crate) mod encoding;

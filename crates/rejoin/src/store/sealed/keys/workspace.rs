@@ -125,7 +125,8 @@ impl Workspace {
 
     /// Unwraps the data keys of a conversation.
     ///
-    /// [`Broken::Key`] means that a workspace key is not the one it was wrapped with: there may be a newer record.
+    /// [`Broken::Key`] means that a workspace key is not the one it was wrapped
+    /// with: there may be a newer record.
     pub(crate) fn unwrap(
         &self,
         wrapped: &[u8],

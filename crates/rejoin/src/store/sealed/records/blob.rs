@@ -162,7 +162,8 @@ impl Sealed {
         }
     }
 
-    /// Opens blobs in the order of their inner names. One that does not open is passed over, and named at the end.
+    /// Opens blobs in the order of their inner names. One that does not open is
+    /// passed over, and named at the end.
     pub(crate) fn visit_opened(
         &self,
         source: &Source<'_>,

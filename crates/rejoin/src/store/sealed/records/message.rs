@@ -1,7 +1,8 @@
 //! A sealed message and its note.
 //!
 //! ```text
-//! length, 1 | id | length, 1 | parent's id | digest, 32 | parent's digest, 32 | sequence, 4 | turn, 4 | forked, 1 | body
+//! length, 1 | id | length, 1 | parent's id | digest, 32 | parent's digest, 32
+//!     | sequence, 4 | turn, 4 | forked, 1 | body
 //! ```
 
 use std::collections::HashMap;
@@ -25,8 +26,8 @@ pub(crate) struct Plain<'a> {
     pub(crate) id: MessageId,
     pub(crate) parent: Option<Anchor>,
     pub(crate) digest: Digest,
-    /// Its sequence, that of the first message of its turn, and whether its parent already had a child. They stand in plaintext
-    /// too.
+    /// Its sequence, that of the first message of its turn, and whether its parent already had
+    /// a child. They stand in plaintext too.
     pub(crate) seq: u32,
     pub(crate) turn: u32,
     pub(crate) forked: bool,

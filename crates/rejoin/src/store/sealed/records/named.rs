@@ -1,4 +1,5 @@
-//! What a conversation is called, sealed a second time beside its header, so that a header that is lost can be written again.
+//! What a conversation is called, sealed a second time beside its header, so that a
+//! header that is lost can be written again.
 //!
 //! Its inner name does not tell. What else the header said is lost: the title, the project, how it goes on.
 

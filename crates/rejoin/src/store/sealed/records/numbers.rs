@@ -1,8 +1,9 @@
 //! The numbers of a conversation that stay in plaintext, beside those of its messages.
 //!
-//! The trailer has them too, encrypted, and every commit that changes one of them replaces it. What a commit adds is added to what the
-//! trailer said before, not to what stands in plaintext: a number that somebody changed does not become right by the next write.
-//! Counters that follow from messages are not in the trailer: a check counts again.
+//! The trailer has them too, encrypted, and every commit that changes one of them replaces it. What a
+//! commit adds is added to what the trailer said before, not to what stands in plaintext: a number that
+//! somebody changed does not become right by the next write. Counters that follow from messages are not
+//! in the trailer: a check counts again.
 
 use std::collections::HashMap;
 
@@ -44,7 +45,8 @@ impl Numbers {
         Self { version: 1, next: 1, messages: 0, head: None, branches: Vec::new() }
     }
 
-    /// Takes in so many new messages, the inner name and the sequence of the last, and the branch that ends there.
+    /// Takes in so many new messages, the inner name and the sequence of the
+    /// last, and the branch that ends there.
     pub(crate) fn append(&mut self, many: usize, (id, seq): (MessageId, u32), branch: Option<MessageId>) {
         self.next = self.next.wrapping_add(u32::try_from(many).unwrap_or(u32::MAX));
         self.messages = self.messages.wrapping_add(many as u64);
@@ -69,7 +71,8 @@ impl Numbers {
         }
     }
 
-    /// Takes in a removal from a conversation that is in this state and has these branches, in the backend's terms.
+    /// Takes in a removal from a conversation that is in this state and has
+    /// these branches, in the backend's terms.
     pub(crate) fn remove(&mut self, state: &State, before: &[Branch], removal: &Removal<'_>) {
         self.add_versions(state, removal.version);
         self.messages = self.messages.wrapping_sub(removal.going.len() as u64);
@@ -87,7 +90,8 @@ impl Numbers {
         }
     }
 
-    /// True when a removal takes the head. If it does not, the head beside these numbers says nothing: somebody may have changed it.
+    /// True when a removal takes the head. If it does not, the head beside these numbers says
+    /// nothing: somebody may have changed it.
     pub(crate) fn loses_head(&self, removal: &Removal<'_>) -> bool {
         removal.going.iter().any(|node| Some(node.seq) == self.head)
     }

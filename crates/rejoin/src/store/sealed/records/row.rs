@@ -1,7 +1,7 @@
 //! A conversation in a list: its header, previews and branches, opened.
 //!
-//! What does not open is shown under its inner name, without a text, so that it is neither passed over nor mistaken for
-//! something else; the rest of the row stays what it is.
+//! What does not open is shown under its inner name, without a text, so that it is neither passed over nor
+//! mistaken for something else; the rest of the row stays what it is.
 
 use std::collections::HashMap;
 
@@ -45,7 +45,8 @@ impl DecryptedRow {
         format!("conversation `{}` cannot be read: {}", self.row.id, self.faults.join(", "))
     }
 
-    /// What is encrypted of it beside its header and messages. Where the numbers do not open, those in plaintext are taken.
+    /// What is encrypted of it beside its header and messages. Where the numbers do
+    /// not open, those in plaintext are taken.
     pub(crate) fn into_trailer(self, state: &State) -> Trailer {
         let numbers = self.numbers.unwrap_or_else(|| Numbers::of(state, &self.raw.branches));
         let last = String::from_utf8_lossy(&self.row.last).into_owned();

@@ -29,7 +29,8 @@ pub(crate) struct Trailer {
 pub(crate) struct TrailerCache(HashMap<ConversationId, CachedTrailer>);
 
 struct CachedTrailer {
-    /// What the backend says of the conversation. Its numbers only grow, so the same ones mean that nothing changed.
+    /// What the backend says of the conversation. Its numbers only grow, so the
+    /// same ones mean that nothing changed.
     state: State,
     /// A conversation that was removed and made again has other keys.
     keys: Arc<DataKeys>,

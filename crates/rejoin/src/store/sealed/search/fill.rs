@@ -1,7 +1,7 @@
 //! Fills the search index after the append, in slices.
 //!
-//! The log of changes says where to look, so that catching up costs what is new. A stamp is kept up to which everything
-//! was looked at; losing it costs a look at every conversation, and nothing else.
+//! The log of changes says where to look, so that catching up costs what is new. A stamp is kept up to which
+//! everything was looked at; losing it costs a look at every conversation, and nothing else.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{MutexGuard, PoisonError};
@@ -226,7 +226,8 @@ impl Sealed {
         let draft = match self.draft_after(inner, &mut owner_keys, &chain, kept)? {
             Some(draft) => draft,
             None => {
-                // Messages were removed or rewritten: what is indexed of the conversation may no longer be so.
+                // Messages were removed or rewritten: what is indexed of the
+                // conversation may no longer be so.
                 self.forget_segments(inner)?;
                 chain = Chain::default();
                 let draft = self.draft_after(inner, &mut owner_keys, &chain, kept)?;
@@ -251,7 +252,8 @@ impl Sealed {
         Ok(self.raw_rows(Some(&[inner]))?.first().map(Extent::of))
     }
 
-    /// A segment of the messages after those that are covered; none when the segments do not fit the messages.
+    /// A segment of the messages after those that are covered; none when the
+    /// segments do not fit the messages.
     fn draft_after(
         &self,
         inner: ConversationId,
@@ -284,8 +286,8 @@ impl Sealed {
         Ok(fits.then_some(draft))
     }
 
-    /// Stores a segment, merged with those before it that are not much larger: so there are few, and a message is
-    /// merged a few times only.
+    /// Stores a segment, merged with those before it that are not much larger: so there are few, and
+    /// a message is merged a few times only.
     fn store_merged(
         &self,
         inner: ConversationId,

@@ -1,8 +1,9 @@
 //! Answers searches: reads the segments of every conversation, on all cores, and message by message what they
 //! do not cover.
 //!
-//! What segments say is a hint. Every message is opened and looked at before it is answered, so that one that was removed or
-//! rewritten meanwhile is not. What does not open is passed over, and named beside what was found.
+//! What segments say is a hint. Every message is opened and looked at before it is answered,
+//! so that one that was removed or rewritten meanwhile is not. What does not open is passed
+//! over, and named beside what was found.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
@@ -80,7 +81,8 @@ impl Sealed {
 struct Search<'v> {
     vault: &'v Sealed,
     query: &'v SearchQuery<'v>,
-    /// What conversations with candidates are called outside; none for those that are gone or in another project.
+    /// What conversations with candidates are called outside; none for those
+    /// that are gone or in another project.
     named: HashMap<ConversationId, Option<ConversationId>>,
     /// What segments say.
     candidates: Vec<Candidate>,
@@ -268,7 +270,8 @@ fn matching(query: &SearchQuery<'_>, conversation: ConversationId, scanned: &Sca
     })
 }
 
-/// Lets go of what cannot be on the page, now and then. One more than the page tells that there is a next one.
+/// Lets go of what cannot be on the page, now and then. One more than the page
+/// tells that there is a next one.
 fn keep_a_page(query: &SearchQuery<'_>, hits: &mut Vec<Hit>) {
     if hits.len() > query.limit.saturating_mul(2).saturating_add(64) {
         hits.sort_by_key(|hit| Reverse(hit.cursor().key()));

@@ -1,7 +1,7 @@
 //! The segments of a conversation's search index: sealed, in the inner store.
 //!
-//! They can be made again at any time. So a segment that does not open, or does not follow on, counts as absent, and
-//! whoever reads them compares what they cover with what the inner store counts.
+//! They can be made again at any time. So a segment that does not open, or does not follow on, counts as
+//! absent, and whoever reads them compares what they cover with what the inner store counts.
 
 use crate::error::Result;
 use crate::model::{ConversationId, WordQuery};

@@ -113,7 +113,8 @@ impl Machine {
     }
 }
 
-/// Lets processes die at every write of `work` in turn, and checks after each that every way in opens everything.
+/// Lets processes die at every write of `work` in turn, and checks after each
+/// that every way in opens everything.
 fn die_at_every_write(work: impl Fn(&Keys, &[Added]) -> Result<()>, ways_out: usize) -> u64 {
     for last in [Last::Lost, Last::Done] {
         for writes in 1.. {

@@ -23,8 +23,9 @@ const OWN: [&str; 9] = [
     "tools",
 ];
 
-/// A request without what the program adds: its own fields, a reminder before the first message, a list of its agents
-/// and skills after the last, and the mark for the cache. A content that is a text becomes a list of one.
+/// A request without what the program adds: its own fields, a reminder before the first
+/// message, a list of its agents and skills after the last, and the mark for the cache. A
+/// content that is a text becomes a list of one.
 fn sent(mut request: Value) -> Value {
     let object = request.as_object_mut().unwrap();
     object.retain(|name, _| !OWN.contains(&name.as_str()));

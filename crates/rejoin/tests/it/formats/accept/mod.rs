@@ -1,7 +1,7 @@
 //! The real programs go on with what is written for them, and send all of it: the whole request is compared.
 //!
-//! `REJOIN_ACCEPT` may name a directory with `accept-claude/accept.sh` and `accept-codex/accept.sh`, which start the real
-//! programs in their own way and look for words. They are asked about the same conversations.
+//! `REJOIN_ACCEPT` may name a directory with `accept-claude/accept.sh` and `accept-codex/accept.sh`, which
+//! start the real programs in their own way and look for words. They are asked about the same conversations.
 
 mod claude;
 mod codex;

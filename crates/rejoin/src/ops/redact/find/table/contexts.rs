@@ -1,5 +1,5 @@
-//! Secrets that are known by what stands around them, one line each, with texts that a test reads: in those of `finds` what stands
-//! in ‹ › goes, and those of `leaves` stay.
+//! Secrets that are known by what stands around them, one line each, with texts that a test reads: in those
+//! of `finds` what stands in ‹ › goes, and those of `leaves` stay.
 
 use crate::ops::redact::find::context::{Context, Hold, Kind, SPACES, Start, context};
 use crate::ops::redact::find::letters::{GRAPHIC, WORD};

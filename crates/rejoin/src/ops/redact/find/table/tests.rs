@@ -139,7 +139,8 @@ fn whatever_is_repeated_the_work_grows_with_the_length_of_the_text() {
         redacted(&text);
         worked(start).saturating_sub(before)
     };
-    // The square is eight times as much. Up to here a text is short to some rules, which look as far as it goes.
+    // The square is eight times as much. Up to here a text is short to some
+    // rules, which look as far as it goes.
     let is_square = |[short, long]: &[Duration; 2]| *long > *short * TIMES * 3 + Duration::from_millis(40);
     let both = |unit: &String| [took(unit, SHORT), took(unit, SHORT * 8)];
     // What another program does meanwhile may count once.

@@ -1,7 +1,7 @@
 //! Who gives out tokens, and how those look: facts that the vendors publish.
 //!
-//! A vendor is one line: the rule, the first letters, which letters follow, and how many at least. A test makes a token of each
-//! line and looks for it.
+//! A vendor is one line: the rule, the first letters, which letters follow, and how many at least. A test
+//! makes a token of each line and looks for it.
 
 use crate::ops::redact::find::letters::{
     ADDRESS, BASE64, BLOCK, CRYPT, DIGIT, DOTTED, HASH, HEX, LOOSE, MIXED, PACKED, PATH, PLAIN, QUERY, RATIO,
