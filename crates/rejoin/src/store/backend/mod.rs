@@ -11,7 +11,7 @@
 //!   and shows its rows, if the backend holds it there.
 //! - Answer [`Rows`] from one snapshot. Rows are plain: bodies, headers and
 //!   previews are bytes that came with an edit.
-//! - Return none from [`Backend::lists`], [`Backend::words`] and [`Backend::prefixes`] where there
+//! - Return none from [`Backend::list_index`], [`Backend::search_index`] and [`Backend::name_index`] where there
 //!   is no index. The keeper then filters, orders and pages, and finds the words of messages
 //!   itself, from the rows. With an index, answer as [`Read`](crate::store::Read) does;
 //!   [`crate::text`] has the words that a search goes by.

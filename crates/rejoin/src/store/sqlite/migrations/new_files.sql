@@ -12,7 +12,3 @@ ALTER TABLE message DROP COLUMN label;
 ALTER TABLE message DROP COLUMN body;
 ALTER TABLE message ADD COLUMN label ANY;
 ALTER TABLE message ADD COLUMN body ANY NOT NULL DEFAULT '';
-
--- What a transaction adds to the search index is one segment, as far as it has no more bytes than this. Segments are merged again
--- and again.
-INSERT INTO words (words, rank) VALUES ('hashsize', 8388608);
