@@ -1,11 +1,9 @@
-//! A backend of one's own: a directory of files, each of which is the store as one commit left
-//! it. [`Keeper`] makes a store of it, with lists, search and every rule, and
-//! `tests/it/stores.rs` runs the conformance suite on that.
+//! A backend of one's own: a directory of files, each of which is the store as one commit
+//! left it. `tests/it/stores.rs` runs the conformance suite on it.
 //!
 //!     cargo run -p rejoin --example own_store
 //!
-//! The last number counts. A commit is whole as soon as its file has its name, other processes look for a
-//! greater number, and nothing that was erased is in it. Writing everything each time is for small stores.
+//! Each commit rewrites the whole store: copy the structure, not the storage.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};

@@ -11,10 +11,10 @@
 //!   and shows its rows, if the backend holds it there.
 //! - Answer [`Rows`] from one snapshot. Rows are plain: bodies, headers and
 //!   previews are bytes that came with an edit.
-//! - Return none from [`Backend::list_index`], [`Backend::search_index`] and [`Backend::name_index`] where there
-//!   is no index. The keeper then filters, orders and pages, and finds the words of messages
-//!   itself, from the rows. With an index, answer as [`Read`](crate::store::Read) does;
-//!   [`crate::text`] has the words that a search goes by.
+//! - Return none from [`Backend::list_index`], [`Backend::search_index`] and [`Backend::name_index`]
+//!   where there is no index. The keeper then filters, orders and pages, and finds the words of messages
+//!   itself, from the rows. With an index, answer as [`Read`](crate::store::Read) does; [`crate::text`]
+//!   has the words that a search goes by.
 //! - Use [`one_by_one`], [`taken`] and [`unknown`] for what every backend does alike.
 //! - Test it with one line of [`conformance!`](crate::conformance). The example
 //!   `own_store` is a complete one.
@@ -96,6 +96,9 @@ pub trait Backend: Send + Sync {
 
     /// Does background work for about `budget`. The rules of
     /// [`Store::maintain`](crate::store::Store::maintain) apply.
+    ///
+    /// [`Task::Checkpoint`] reports something left as long as removed bytes are in the files: the report of a
+    /// purge relies on it.
     fn upkeep(&self, task: Task, budget: Duration) -> Result<Progress>;
 
     /// Returns the index of conversations; none makes the keeper visit every conversation.
