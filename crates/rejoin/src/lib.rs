@@ -60,16 +60,6 @@ pub use model::{
 };
 #[cfg(not(feature = "tracing"))]
 pub(crate) use untraced::{event as debug, event as error, event as info, event as warn};
-pub mod compact {
-    //! Compaction: what is kept of a conversation that grew too long.
-
-    pub use crate::ops::{
-        COMPACT_THRESHOLD, COMPACT_USER_MESSAGE_MAX_TOKENS, Count, Fact, FactKind, NO_SUMMARY,
-        SUMMARY_PROMPT, Spoken, Summarised, compacted, compaction_limit, is_preamble, needs_compaction,
-        user_messages,
-    };
-}
-
 #[cfg(feature = "formats")]
 pub mod export {
     //! Exports for people: what a conversation says, as Markdown or as a page.
@@ -96,11 +86,12 @@ pub mod text {
 }
 
 pub mod view {
-    //! The view: what a model is sent.
+    //! The view, which is what a model is sent, and compaction: what is kept of a conversation that grew too
+    //! long.
 
     pub use crate::ops::{
-        CallIdRule, Compaction, EndingRule, FirstRule, ItemRule, Kept, KeptPlace, MediaRule, Recipient,
-        Repair, RepeatRule, Said, TextRule, ThinkingRule, View, Viewed, view,
+        CallIdRule, Compaction, Fact, FactKind, ItemRule, Kept, KeptPlace, MediaRule, Recipient, Repair,
+        Said, Spoken, Summarised, ThinkingRule, View, Viewed,
     };
 }
 

@@ -25,10 +25,7 @@ mod view;
 pub(crate) use attachment::{
     AttachmentWriter, Detached, Settled, cards, erase_unused, fill, read as read_attachment, settle,
 };
-pub use compact::{
-    COMPACT_THRESHOLD, COMPACT_USER_MESSAGE_MAX_TOKENS, Count, NO_SUMMARY, SUMMARY_PROMPT, Spoken,
-    Summarised, compacted, compaction_limit, needs_compaction, user_messages,
-};
+pub use compact::{Spoken, Summarised};
 pub use contents::Contents;
 pub(crate) use contents::{contents, prove};
 #[cfg(feature = "vault")]
@@ -62,6 +59,6 @@ pub use synopsis::{synopsis_of, title_of};
 pub use verify::{Survey, Verdict};
 pub(crate) use verify::{absent, survey, verify_conversation};
 pub use view::{
-    CallIdRule, Compaction, EndingRule, Fact, FactKind, FirstRule, ItemRule, Kept, KeptPlace, MediaRule,
-    Recipient, Repair, RepeatRule, Said, TextRule, ThinkingRule, View, Viewed, is_preamble, view,
+    CallIdRule, Compaction, Fact, FactKind, ItemRule, Kept, KeptPlace, MediaRule, Recipient, Repair, Said,
+    ThinkingRule, View, Viewed,
 };
