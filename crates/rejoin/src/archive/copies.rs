@@ -34,7 +34,7 @@ pub enum Stage {
 }
 
 /// Told the stage, how much of it is done, and how much there is.
-pub type Report<'a> = dyn FnMut(Stage, u64, u64) + 'a;
+pub(crate) type Report<'a> = dyn FnMut(Stage, u64, u64) + 'a;
 
 /// What a restore did.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -56,7 +56,7 @@ use std::time::Duration;
 pub use audit::{AuditAction, AuditEntry, AuditFailure, AuditQuery};
 #[cfg(feature = "vault")]
 pub use convert::{Converted, Leftover};
-pub use copies::{Report, Restored, Stage};
+pub use copies::{Restored, Stage};
 pub use delete::{Deleted, DeletedMessages};
 pub use events::{Event, EventKind, Events};
 pub use handle::Handle;
@@ -71,7 +71,6 @@ pub use parts::{
 };
 pub use path_reader::PathReader;
 pub use project::Project;
-pub use prompt_history::PROMPT_HISTORY_LINES;
 pub use purge::{PurgeFailure, PurgeKeys, PurgeReason, PurgeReport};
 pub use query::{List, Listed, Search, SearchHit, Searched, Snippet, Stats, Tally};
 pub use record::{BegunAgain, OpenTurn, Recorder, Saved, Strain};

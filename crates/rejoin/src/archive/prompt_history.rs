@@ -11,20 +11,20 @@ use crate::store::{BlobNames, Space};
 /// What lines are kept under, with the project's key.
 const NAME: &str = "prompt.history:";
 
-/// How many lines of a project are kept.
-pub const PROMPT_HISTORY_LINES: usize = 500;
-
 /// A longer line is not worth typing again, and would make each save slow.
 const LONGEST: usize = 4096;
 
 impl ArchiveState<'_> {
+    /// How many lines of a project are kept.
+    pub const PROMPT_HISTORY_LINES: usize = 500;
+
     /// The lines that were typed in a project, oldest first; none where they cannot be read.
     pub fn prompt_history(&self, project: &str) -> Vec<String> {
         self.archive.lines_under(&name_of(project))
     }
 
     /// Keeps a line that was typed in a project: the newest
-    /// [`PROMPT_HISTORY_LINES`] stay, each repeated line once.
+    /// [`Self::PROMPT_HISTORY_LINES`] stay, each repeated line once.
     ///
     /// An empty line, a very long one, and one that begins with a space, as is
     /// the custom of shells, is not kept.
@@ -39,7 +39,7 @@ impl ArchiveState<'_> {
             return Ok(());
         }
         lines.push(line.to_owned());
-        let surplus = lines.len().saturating_sub(PROMPT_HISTORY_LINES);
+        let surplus = lines.len().saturating_sub(Self::PROMPT_HISTORY_LINES);
         lines.drain(..surplus);
         self.archive.keep_lines(&name, &lines)
     }

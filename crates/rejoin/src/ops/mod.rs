@@ -55,7 +55,6 @@ pub use scrub::{Finding, Rechained, ScrubMode, ScrubPlace, Scrubbed};
 pub(crate) use scrub::{scrub_conversation, scrub_state};
 #[cfg(feature = "formats")]
 pub(crate) use sources::unpack;
-pub use synopsis::{synopsis_of, title_of};
 pub use verify::{Survey, Verdict};
 pub(crate) use verify::{absent, survey, verify_conversation};
 pub use view::{

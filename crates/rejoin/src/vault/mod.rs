@@ -37,8 +37,8 @@ pub use anchor::pin::PinFiles;
 pub use reseal::Reencrypted;
 #[cfg(feature = "vault")]
 pub use slots::{
-    Added, Ask, Cost, Keyholder, Keys, NewSlot, Rotated, Secret, SecretFiles, SecretStore, SecretStores,
-    SlotId, SlotKind, SlotStatus, UnlockRequest, UnlockResponse, VaultId, VaultStatus, status,
+    Added, Cost, Keyholder, Keys, NewSlot, Rotated, Secret, SecretFiles, SecretStore, SecretStores, SlotId,
+    SlotKind, SlotStatus, UnlockRequest, UnlockResponse, VaultId, VaultStatus, status,
 };
 
 #[cfg(feature = "vault")]

@@ -4,8 +4,7 @@ mod draw;
 
 use std::collections::BTreeMap;
 
-use rejoin::store::SearchOrder;
-use rejoin::text::WordQuery;
+use rejoin::store::{SearchOrder, WordQuery};
 use rejoin::{Archive, ConversationId, MessageId, Role, Search, Searched, StoredConversation, Time};
 use serde::Serialize;
 

@@ -25,4 +25,4 @@ pub use secret::Secret;
 pub use secret_store::{SecretFiles, SecretStore, SecretStores};
 pub(crate) use unlock::no_record as missing_record;
 pub(crate) use unlock::replaced as missing_vault;
-pub use unlock::{Ask, Keyholder, UnlockRequest, UnlockResponse};
+pub use unlock::{Keyholder, UnlockRequest, UnlockResponse};

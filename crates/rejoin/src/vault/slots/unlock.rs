@@ -39,7 +39,7 @@ pub enum UnlockResponse {
 }
 
 /// Prompts a person; none when there is nobody to ask, or they gave up.
-pub type Ask = dyn Fn(&UnlockRequest) -> Result<Option<UnlockResponse>> + Send + Sync;
+pub(crate) type Ask = dyn Fn(&UnlockRequest) -> Result<Option<UnlockResponse>> + Send + Sync;
 
 /// Unlocks a vault with stored secrets, or with what a person enters.
 #[derive(Clone)]

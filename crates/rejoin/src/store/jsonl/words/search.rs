@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use crate::error::{ErrorKind, Result};
 use crate::model::{ConversationId, MessageId, Time};
 use crate::store::backend::{Presence, Rows, SearchIndex};
-use crate::store::body::searchable;
+use crate::store::body::Searchable;
 use crate::store::hits::{Damage, Hits};
 use crate::store::jsonl::Jsonl;
 use crate::store::jsonl::fault::During;
@@ -305,7 +305,7 @@ impl<'s> Search<'s> {
         let read = read_at(&opened.file, &mut bytes, document.offset);
         let read = read.during(|| format!("read `{}`", opened.path.display()))?;
         let Some(body) = body(&bytes[..read]) else { return Ok(None) };
-        let said = searchable(&body).filter(|said| said.time == document.time && self.query.finds(said));
+        let said = Searchable::of(&body).filter(|said| said.time == document.time && self.query.finds(said));
         let (message, seq, time): (MessageId, u32, Time) = (document.id, document.seq, document.time);
         Ok(said.map(|_| Hit { conversation, message, seq, time, body: body.into_owned() }))
     }
