@@ -45,8 +45,8 @@ pub use archive::{
     Access, Archive, AuditAction, AuditEntry, AuditFailure, AuditQuery, BegunAgain, Cause, Deleted,
     DeletedMessages, EndReason, Ending, Event, EventKind, Events, Expiring, Handle, Limits, List, Listed,
     Named, OpenTurn, Parent, PathReader, Project, PurgeFailure, PurgeKeys, PurgeReason, PurgeReport,
-    Recorder, Retention, RetentionPlan, Saved, Search, SearchHit, Searched, Stage, Stats, StoreUrl, Strain,
-    Subagent, Subagents, Sweep, Swept, Tally,
+    Recorder, Retention, RetentionPlan, Saved, Search, SearchHit, Stage, Stats, StoreUrl, Strain, Subagent,
+    Subagents, Sweep, Swept, Tally,
 };
 #[cfg(feature = "vault")]
 pub use archive::{Converted, Leftover};
@@ -65,13 +65,6 @@ pub use model::{
 };
 #[cfg(not(feature = "tracing"))]
 pub(crate) use untraced::{event as debug, event as error, event as info, event as warn};
-#[cfg(feature = "formats")]
-pub mod export {
-    //! Exports for people: what a conversation says, as Markdown or as a page.
-
-    pub use crate::ops::{SHORT_ARGUMENTS, Shortened, html, markdown, shortened};
-}
-
 pub mod parts {
     //! The parts of an [`Archive`](crate::Archive), each returned by the method of its name.
 

@@ -33,6 +33,7 @@ pub(crate) use language::{each_sentence, is_common_word, word_root};
 pub(crate) use message::SOURCE;
 pub use message::{Message, PrivacyNotes, Redacted, Role, StoredMessage, Usage};
 pub use plain_text::PlainText;
+pub(crate) use plain_text::beginning;
 pub(crate) use preview::{INJECTED, Previews, preview};
 pub use time::Time;
 pub(crate) use visible::{is_invisible, visible};

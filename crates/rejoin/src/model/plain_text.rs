@@ -2,13 +2,20 @@
 
 use crate::model::{each_sentence, each_word, is_common_word, is_invisible, preview, slug, word_root, words};
 
-/// How the library reads text: the words of a search, the sentences and roots of words of computed titles, and
-/// what lists show.
+/// Lines and characters of a tool's answer.
+const LINES: usize = 8;
+const LINE: usize = 300;
+
+/// How the library reads text: the words of a search, the sentences and roots of words of computed titles,
+/// and what lists show.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct PlainText;
 
 impl PlainText {
+    /// Characters of a tool's arguments that a transcript shows: enough to recognise them.
+    pub const SHORT_ARGUMENTS: usize = 120;
+
     /// The words of a text, in order: lower case, without accents, letters and digits only.
     ///
     /// Scripts written without spaces give one word per character.
@@ -53,9 +60,38 @@ impl PlainText {
         slug(title)
     }
 
-    /// True for a character without a shape, which could only hide, reorder or smuggle text. Control characters
-    /// are not among them, and variation selectors are not.
+    /// True for a character without a shape, which could only hide, reorder or smuggle text. Control
+    /// characters are not among them, and variation selectors are not.
     pub fn is_invisible(character: char) -> bool {
         is_invisible(character)
+    }
+
+    /// The beginning of what a tool answered, as a transcript shows it: its first lines, the longest of them
+    /// cut; and how many more lines there are.
+    pub fn beginning(text: &str) -> (Vec<String>, u64) {
+        beginning(text)
+    }
+}
+
+pub(crate) fn beginning(text: &str) -> (Vec<String>, u64) {
+    let line = |line: &str| match line.char_indices().nth(LINE) {
+        None => line.to_owned(),
+        Some((end, _)) => format!("{}...", &line[..end]),
+    };
+    let mut lines = text.lines();
+    (lines.by_ref().take(LINES).map(line).collect(), lines.count() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_beginning_of_an_answer_is_eight_lines() {
+        let text = format!("{}\n2\n3\n4\n5\n6\n7\n8\n9\n10\n", "é".repeat(301));
+
+        let (lines, more) = beginning(&text);
+
+        assert_eq!((lines.len(), more, lines[0].chars().count()), (8, 2, 303));
     }
 }

@@ -33,7 +33,7 @@ pub(crate) use convert::{Base, Moment, compare, convert};
 pub use diagnose::{Ailment, Diagnosis, Severity, Viewpoint};
 pub(crate) use diagnose::{diagnose_contents, diagnose_place, unusable};
 #[cfg(feature = "formats")]
-pub use export::{Extent, SHORT_ARGUMENTS, Shortened, html, markdown, shortened};
+pub use export::Extent;
 #[cfg(feature = "formats")]
 pub(crate) use export::{Naming, add_to_tree, view_tree};
 #[cfg(feature = "formats")]

@@ -30,7 +30,7 @@ mod newest;
 mod notice;
 mod owner;
 pub(crate) mod place;
-mod quarantined;
+pub(crate) mod quarantined;
 mod query;
 mod reserve;
 #[cfg(feature = "vault")]
@@ -54,13 +54,13 @@ pub use memory::MemoryStore;
 pub(crate) use newest::newest_stamp;
 pub(crate) use notice::{Notice, NoticeName, Told, notices, put_notice};
 pub use owner::{Foreign, User};
-pub use quarantined::Quarantined;
+pub(crate) use quarantined::Quarantined;
 pub(crate) use query::Stamp;
 pub use query::{
     Changed, Cursor, Found, Hit, ListQuery, Order, Page, Row, SearchOrder, SearchQuery, Selection, What,
 };
 #[cfg(feature = "vault")]
-pub use sealed::{Key, KeyId, Unlock, VaultStore, Workspace};
+pub use sealed::{Unlock, VaultStore, Workspace};
 #[cfg(feature = "sqlite")]
 pub use sqlite::SqliteStore;
 pub use tree::ConversationTree;

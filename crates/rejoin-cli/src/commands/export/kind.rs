@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use rejoin::export::{html, markdown};
 use rejoin::formats::{FORMATS, Format, Key, Written};
 use rejoin::{Archive, Extent, PlainText, StoredConversation};
 
@@ -93,11 +92,11 @@ impl Kind {
         match self {
             Kind::Markdown => {
                 let tree = archive.exports().tree_as_kept(stored.id, extent).map_err(failed)?;
-                Ok(text(".md", markdown(&tree)?))
+                Ok(text(".md", tree.to_markdown()?))
             }
             Kind::Html => {
                 let tree = archive.exports().tree_as_kept(stored.id, extent).map_err(failed)?;
-                Ok(text(".html", html(&tree)?))
+                Ok(text(".html", tree.to_html()?))
             }
             Kind::Format(format) => {
                 let mut tree = archive.exports().tree_for(format, stored.id, extent).map_err(failed)?;

@@ -13,8 +13,8 @@
 //!   previews are bytes that came with an edit.
 //! - Return none from [`Backend::list_index`], [`Backend::search_index`] and [`Backend::name_index`]
 //!   where there is no index. The keeper then filters, orders and pages, and finds the words of messages
-//!   itself, from the rows. With an index, answer as [`Read`](crate::store::Read) does; [`PlainText`](crate::PlainText)
-//!   has the words that a search goes by.
+//!   itself, from the rows. With an index, answer as [`Read`](crate::store::Read) does;
+//!   [`PlainText`](crate::PlainText) has the words that a search goes by.
 //! - Test it with one line of [`conformance!`](crate::conformance). The example
 //!   `own_store` is a complete one.
 

@@ -17,7 +17,7 @@ mod tests;
 mod unlock;
 mod wraps;
 
-pub use keys::{Added, Keys, NewSlot, SlotStatus, VaultStatus, status};
+pub use keys::{Added, Keys, NewSlot, SlotStatus, VaultStatus};
 pub use kind::{SlotId, SlotKind, VaultId};
 pub use passphrase::Cost;
 pub use rotate::Rotated;

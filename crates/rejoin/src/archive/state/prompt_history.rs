@@ -66,7 +66,7 @@ fn name_of(project: &str) -> String {
 /// The lines are in memory, some hundred of each project, and messages are gone over one by one: a
 /// conversation may be as large as the disk allows.
 #[derive(Debug)]
-pub(super) struct PromptHistory<'a> {
+pub(in crate::archive) struct PromptHistory<'a> {
     archive: &'a Archive,
     /// Those that are not found yet, by the name they are kept under; none before they were needed.
     sought: Option<BTreeMap<String, Vec<Line>>>,
@@ -80,7 +80,7 @@ struct Line {
 }
 
 impl<'a> PromptHistory<'a> {
-    pub(super) const fn of(archive: &'a Archive) -> Self {
+    pub(in crate::archive) const fn of(archive: &'a Archive) -> Self {
         Self { archive, sought: None }
     }
 
@@ -88,7 +88,7 @@ impl<'a> PromptHistory<'a> {
     /// about to go: its title and its messages.
     ///
     /// What cannot be read of it says nothing.
-    pub(super) fn forget_said_in(&mut self, id: ConversationId) -> Result<()> {
+    pub(in crate::archive) fn forget_said_in(&mut self, id: ConversationId) -> Result<()> {
         let mut sought = match self.sought.take() {
             Some(sought) => sought,
             None => all_lines(self.archive)?,
