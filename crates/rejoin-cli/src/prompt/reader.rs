@@ -9,7 +9,8 @@ use reedline::{
     MenuBuilder, Reedline, ReedlineEvent, ReedlineMenu, Signal, ValidationResult, Validator,
     default_emacs_keybindings,
 };
-use rejoin::{PROMPT_HISTORY_LINES, SavingWatch};
+use rejoin::SavingWatch;
+use rejoin::parts::ArchiveState;
 use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
 
@@ -115,7 +116,7 @@ fn editor(
     completions: &Completions,
     continued: &Continued,
 ) -> Reedline {
-    let mut history = FileBackedHistory::new(PROMPT_HISTORY_LINES).unwrap_or_default();
+    let mut history = FileBackedHistory::new(ArchiveState::PROMPT_HISTORY_LINES).unwrap_or_default();
     for line in lines {
         let _ = history.save(HistoryItem::from_command_line(line));
     }
