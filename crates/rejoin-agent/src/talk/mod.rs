@@ -173,9 +173,6 @@ impl Talk {
         self.model = model.into();
         self.compactor.forget_model();
         self.history.forget_tokens();
-        if let Some(summariser) = &self.summariser {
-            summariser.ask_instead(self.provider.clone(), &self.model);
-        }
     }
 
     /// Whom it talks to.

@@ -78,6 +78,7 @@ commands! {
     show => Show,
     stats => Stats,
     stop => Stop,
+    summarize => Summarize,
     tree => Tree,
     trust => Trust,
     uncompact => Uncompact,

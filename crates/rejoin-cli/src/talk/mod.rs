@@ -12,6 +12,7 @@ mod quiet;
 pub(crate) mod reach;
 mod session;
 pub(crate) mod stop;
+pub(crate) mod summary;
 pub(crate) mod tools;
 mod unsaved;
 pub(crate) mod which;
@@ -28,7 +29,7 @@ use std::time::Duration;
 
 use crate::error::Failure;
 
-/// How long a synopsis may take to arrive when a talk is left.
+/// How long a computed synopsis may take to be stored when a talk is left.
 const GRACE: Duration = Duration::from_secs(2);
 
 pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {

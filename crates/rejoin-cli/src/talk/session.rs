@@ -15,6 +15,7 @@ use crate::talk::command_file::{self, CommandFile};
 use crate::talk::initial::{Initial, initial};
 use crate::talk::leftover::{self, Partial};
 use crate::talk::partner::{Partner, partner};
+use crate::talk::summary::{Describing, Occasion, note_base_url};
 use crate::talk::tools::{self, ToolFlags};
 use crate::talk::{Unsaved, banner, writer};
 use crate::ui::consent::Shown;
@@ -75,6 +76,10 @@ pub(crate) struct Session {
     pub(crate) unsaved: Option<Unsaved>,
     /// True when this talk began the conversation.
     is_new: bool,
+    /// Where a flag says that the provider is reached.
+    base_url: Option<String>,
+    /// How the conversation is described by a model, if it is.
+    pub(crate) describing: Option<Describing>,
 }
 
 impl Session {
@@ -93,12 +98,24 @@ impl Session {
         }
     }
 
-    /// Makes the conversation the active one in which the talk goes on because another was deleted.
+    /// Looks after the conversation when a turn has ended: it becomes the active one if the talk goes on
+    /// there because another was deleted, and gets its title.
     pub(crate) fn follow(&mut self, context: &Context) {
         let conversation = self.conversation();
         if std::mem::replace(&mut self.recorded_in, conversation) != conversation {
             self.is_new = true;
             self.make_active(context);
+        }
+        if let Some(base_url) = &self.base_url {
+            note_base_url(&self.archive, conversation, self.talk.provider().name(), base_url);
+        }
+        self.describe(Occasion::Turn);
+    }
+
+    /// Has a model describe the conversation, if one is to be asked and it is due. Nobody waits for it.
+    pub(crate) fn describe(&self, occasion: Occasion) {
+        if let Some(describing) = &self.describing {
+            describing.start_if_due(&self.archive, self.conversation(), occasion);
         }
     }
 
@@ -158,7 +175,9 @@ impl Session {
         }
         let recording = AsyncRecorder::start(recorder);
         let Partner { provider, model } = ready.partner;
-        let summariser = Summariser::new(archive.clone(), conversation, provider.clone(), &model);
+        let summariser = Summariser::new(archive.clone(), conversation);
+        let describing = Describing::of(context).filter(|_| is_kept);
+        let base_url = overrides.base_url.clone().filter(|_| is_kept);
         let compaction = compaction::settings(&context.config, provider.as_ref(), &model);
         let mut talk = Talk::new(provider, model, recording, history)
             .with_system(ready.system)
@@ -167,7 +186,8 @@ impl Session {
         if is_kept {
             talk = talk.with_summariser(summariser);
         }
-        Ok(Self { talk, archive, recorded_in: conversation, unsaved, is_new: !ready.is_resumed })
+        let is_new = !ready.is_resumed;
+        Ok(Self { talk, archive, recorded_in: conversation, unsaved, is_new, base_url, describing })
     }
 }
 

@@ -82,6 +82,7 @@ mod small_blocks;
 mod stats;
 mod stop;
 mod strace;
+mod summaries;
 mod sweep;
 mod terminal;
 mod tools;

@@ -65,6 +65,11 @@ impl ModelServer {
         )
     }
 
+    /// Where it is.
+    pub(crate) fn url(&self) -> String {
+        format!("http://{}/v1", self.address)
+    }
+
     /// What was asked so far, as it came, oldest first.
     pub(crate) fn bodies(&self) -> Vec<String> {
         self.bodies.lock().unwrap().clone()
