@@ -83,6 +83,7 @@ pub(crate) const KEYS: &[Key] = &[
     key("providers.<name>.model", Shape::Text, None, "its model, unless a conversation names one"),
     key("providers.<name>.context_window", Shape::Integer { least: 1, most: 1_000_000_000 }, None, "tokens its model can be sent"),
     key("providers.<name>.max_retries", Shape::Integer { least: 0, most: 20 }, None, "attempts after the first"),
+    key("providers.<name>.timeout_seconds", Shape::Integer { least: 1, most: 3600 }, None, "seconds it may be silent, 300 if unset"),
     key("log", Shape::Choice(&["off", "error", "warn", "info", "debug", "trace"]), Some("off"), "what is written to the log file, never with content"),
 ];
 

@@ -11,6 +11,7 @@ mod partner;
 mod quiet;
 pub(crate) mod reach;
 mod session;
+mod session_state;
 pub(crate) mod stop;
 pub(crate) mod summary;
 pub(crate) mod tools;
@@ -21,7 +22,7 @@ mod writer;
 pub(crate) use once::{Said, Then, say};
 pub(crate) use partner::{Partner, partner};
 pub(crate) use quiet::{Asked, Quiet};
-pub(crate) use session::{FirstSave, Overrides, Session, Start};
+pub(crate) use session::{Asker, FirstSave, Overrides, Session, Start};
 pub(crate) use unsaved::Unsaved;
 pub(crate) use writer::{lives as writer_lives, own as own_writer};
 

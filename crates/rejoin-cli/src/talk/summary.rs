@@ -41,7 +41,7 @@ impl Describing {
         if let Some(file) = context.surroundings.passphrase_file() {
             arguments.extend(["--passphrase-file".to_owned(), file.to_str()?.to_owned()]);
         }
-        arguments.push("summarize".to_owned());
+        arguments.push("resummarize".to_owned());
         Some(Self { arguments })
     }
 

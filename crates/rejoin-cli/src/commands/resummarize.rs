@@ -1,4 +1,4 @@
-//! `rejoin summarize`: asks `summary.model` for a title and a synopsis. Rejoin starts it by itself.
+//! `rejoin resummarize`: asks `summary.model` for a title and a synopsis. Rejoin starts it by itself.
 
 use std::io::Write;
 
@@ -18,7 +18,7 @@ use crate::talk::{self, Overrides, Partner, partner};
 #[derive(Debug, clap::Args)]
 #[command(hide = true, after_help = "\
 Examples:
-  rejoin summarize lisbon")]
+  rejoin resummarize lisbon")]
 pub(crate) struct Args {
     /// The conversation, by id or the beginning of one
     id: String,
