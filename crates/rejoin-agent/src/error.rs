@@ -23,6 +23,10 @@ pub enum ErrorKind {
     Refused,
     /// The connection failed or broke.
     Network,
+    /// Nobody listens at the provider's address.
+    Unreachable,
+    /// The provider did not say anything for too long.
+    Silent,
     /// What came back is not what the provider's language allows.
     Malformed,
     /// Configuration is missing or wrong.
@@ -33,13 +37,15 @@ pub enum ErrorKind {
 
 impl ErrorKind {
     /// Every kind, so that a table over kinds can be checked for completeness.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 11] = [
         Self::Unauthorized,
         Self::Limited,
         Self::Overloaded,
         Self::TooLong,
         Self::Refused,
         Self::Network,
+        Self::Unreachable,
+        Self::Silent,
         Self::Malformed,
         Self::Invalid,
         Self::Store,
@@ -48,7 +54,12 @@ impl ErrorKind {
     /// True when the same request may succeed later.
     pub const fn is_passing(self) -> bool {
         match self {
-            Self::Limited | Self::Overloaded | Self::Network | Self::Malformed => true,
+            Self::Limited
+            | Self::Overloaded
+            | Self::Network
+            | Self::Unreachable
+            | Self::Silent
+            | Self::Malformed => true,
             Self::Unauthorized | Self::TooLong | Self::Refused | Self::Invalid | Self::Store => false,
         }
     }

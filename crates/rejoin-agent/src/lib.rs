@@ -23,7 +23,7 @@ pub use providers::{
     Api, Future, Http, HttpSettings, Key, KeyLookup, KeySource, LimitField, Listener, Offline, ParallelCalls,
     Piece, Preset, Provider, Quirks, Reply, Request, Stop, ThinkingBudget, ToolSpec, context_window, presets,
 };
-pub use summarise::Summariser;
+pub use summarise::{Summariser, SummaryRequests, is_summary_due, summarise};
 pub use talk::{Ended, Event, History, NextRequest, Talk};
 pub use tokens::Estimate;
 pub use tools::{Builtin, Decision, Output, Plan, Prepared, Rules, Subject, Tool, Toolbox, Verdict};

@@ -37,6 +37,7 @@ use std::env;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use clap::error::ErrorKind;
 use signal_hook::consts::SIGXFSZ;
 use signal_hook::flag;
 
@@ -116,6 +117,15 @@ fn start_log(config: &Config, surroundings: &Surroundings, manner: Manner) {
 /// Answers a command line that clap did not accept; `--help` and `--version` arrive here too.
 fn refuse(error: &clap::Error) -> ExitCode {
     let wants_json = env::args_os().any(|argument| argument == "--json");
+    if error.kind() == ErrorKind::UnknownArgument {
+        let words: Vec<String> = env::args().skip(1).collect();
+        let is_command = words.first().is_some_and(|first| Command::is_name(first));
+        let told = talking::explain_words(words.iter().map(String::as_str)).filter(|_| !is_command);
+        if let Some(failure) = told {
+            failure.report(if wants_json { Format::Json } else { Format::Text });
+            return failure.exit_code();
+        }
+    }
     if !wants_json || !error.use_stderr() {
         // A closed stream leaves nobody to tell.
         let _ = error.print();

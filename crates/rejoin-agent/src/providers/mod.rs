@@ -59,6 +59,11 @@ pub trait Provider: fmt::Debug + Send + Sync {
         None
     }
 
+    /// The models that it offers, in its own order; none when it has no list.
+    fn models(&self) -> Future<'_, Result<Vec<String>>> {
+        Box::pin(std::future::ready(Ok(Vec::new())))
+    }
+
     /// Asks for a reply, and tells the listener what arrives.
     ///
     /// Dropping the future ends the request. Failures that may pass are tried again inside, and told.

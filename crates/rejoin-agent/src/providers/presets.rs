@@ -19,6 +19,10 @@ pub struct Preset {
     pub key_variable: Option<&'static str>,
     /// The model to ask for when none is named; none when that depends on what is installed.
     pub model: Option<&'static str>,
+    /// The command that starts its server; none when it runs elsewhere.
+    pub start: Option<&'static str>,
+    /// The command that gets it a model; none when it has some.
+    pub get_model: Option<&'static str>,
     /// Where it differs from others that speak the language. Only Chat Completions has such differences.
     pub quirks: Quirks,
 }
@@ -29,9 +33,18 @@ impl Preset {
         presets().iter().find(|preset| preset.name == name)
     }
 
+    /// What it is, without where it is.
+    pub fn short_title(&self) -> &'static str {
+        self.title.strip_suffix(" on this machine").unwrap_or(self.title)
+    }
+
     /// The provider with these settings, at the preset's address unless the settings have another.
     pub fn connect(&self, mut settings: HttpSettings) -> Result<Http> {
         settings.base_url.get_or_insert_with(|| self.base_url.to_owned());
+        settings.title.get_or_insert_with(|| self.short_title().to_owned());
+        if settings.start.is_none() {
+            settings.start = self.start.map(str::to_owned);
+        }
         match self.api {
             Api::Anthropic => Http::anthropic(settings),
             Api::Responses => Http::responses(settings),
@@ -59,6 +72,8 @@ const PRESETS: [Preset; 7] = [
         base_url: "https://api.anthropic.com/v1",
         key_variable: Some("ANTHROPIC_API_KEY"),
         model: None,
+        start: None,
+        get_model: None,
         quirks: USUAL,
     },
     Preset {
@@ -68,6 +83,8 @@ const PRESETS: [Preset; 7] = [
         base_url: "https://api.openai.com/v1",
         key_variable: Some("OPENAI_API_KEY"),
         model: None,
+        start: None,
+        get_model: None,
         quirks: USUAL,
     },
     Preset {
@@ -77,6 +94,8 @@ const PRESETS: [Preset; 7] = [
         base_url: "https://api.openai.com/v1",
         key_variable: Some("OPENAI_API_KEY"),
         model: None,
+        start: None,
+        get_model: None,
         quirks: Quirks { limit: LimitField::MaxCompletionTokens, ..USUAL },
     },
     Preset {
@@ -86,6 +105,8 @@ const PRESETS: [Preset; 7] = [
         base_url: "https://openrouter.ai/api/v1",
         key_variable: Some("OPENROUTER_API_KEY"),
         model: None,
+        start: None,
+        get_model: None,
         quirks: USUAL,
     },
     Preset {
@@ -95,6 +116,8 @@ const PRESETS: [Preset; 7] = [
         base_url: "http://127.0.0.1:11434/v1",
         key_variable: None,
         model: None,
+        start: Some("ollama serve"),
+        get_model: Some("ollama pull MODEL"),
         quirks: USUAL,
     },
     Preset {
@@ -104,6 +127,8 @@ const PRESETS: [Preset; 7] = [
         base_url: "http://127.0.0.1:8080/v1",
         key_variable: None,
         model: None,
+        start: Some("llama-server -m MODEL.gguf"),
+        get_model: None,
         // Its server allows one call at a time unless it is asked for more.
         quirks: Quirks { parallel: ParallelCalls::Asked, ..USUAL },
     },
@@ -114,6 +139,8 @@ const PRESETS: [Preset; 7] = [
         base_url: "http://127.0.0.1:8000/v1",
         key_variable: None,
         model: None,
+        start: Some("vllm serve MODEL"),
+        get_model: None,
         quirks: USUAL,
     },
 ];

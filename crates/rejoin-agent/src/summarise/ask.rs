@@ -1,7 +1,7 @@
 //! Asks a model for a synopsis, and reads what it answers with care.
 
 use rejoin::view::Viewed;
-use rejoin::{Message, Synopsis, Time};
+use rejoin::{Message, Synopsis, Time, Usage};
 use serde_json::Value;
 
 use crate::error::{Error, ErrorKind, Result};
@@ -31,12 +31,13 @@ pub(super) struct Answer {
     pub(super) synopsis: Synopsis,
 }
 
+/// Asks for a synopsis. What the request cost is known also when its answer cannot be read.
 pub(super) async fn ask(
     provider: &dyn Provider,
     model: &str,
     snapshot: &Snapshot,
     title: Title,
-) -> Result<Answer> {
+) -> Result<(Result<Answer>, Usage)> {
     let asked = Message::user(prompt(snapshot, title));
     let request = Request {
         model,
@@ -46,8 +47,9 @@ pub(super) async fn ask(
         max_tokens: Some(MAX_TOKENS),
     };
     let reply = provider.reply(request, &mut |_| {}).await?;
-    read(&reply.message.text(), snapshot.taken())
-        .ok_or_else(|| Error::new(ErrorKind::Malformed, "read the synopsis that a model wrote"))
+    let answer = read(&reply.message.text(), snapshot.taken())
+        .ok_or_else(|| Error::new(ErrorKind::Malformed, "the model's answer is not a synopsis"));
+    Ok((answer, reply.message.usage.unwrap_or_default()))
 }
 
 fn prompt(snapshot: &Snapshot, title: Title) -> String {

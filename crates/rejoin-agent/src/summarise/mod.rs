@@ -1,9 +1,10 @@
-//! Titles and synopses, refreshed after a turn in the background.
+//! Titles and synopses: computed after each turn in the background, and asked of a model only on request.
 //!
-//! With a model they are asked of it; without one, and when it fails, they are computed. No turn waits for
-//! them, and a title that is there stays.
+//! No turn waits for them, and no turn costs a request beyond its own. [`summarise`] is the one place that
+//! asks a model; a conversation counts how often that happened.
 
 mod ask;
+mod requests;
 mod snapshot;
 
 use std::fmt;
@@ -14,16 +15,12 @@ use rejoin::{Archive, ConversationId, Message, Synopsis};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
-use crate::providers::{Api, Provider};
-use crate::summarise::ask::Title;
+pub use crate::summarise::requests::{SummaryRequests, is_summary_due, summarise};
 use crate::summarise::snapshot::Snapshot;
 
-/// How long a model may take. Nobody waits for it, but a request should not stay open for ever.
-const PATIENCE: Duration = Duration::from_secs(60);
-
-/// Keeps the title and the synopsis of one conversation up to date.
+/// Keeps the computed title and synopsis of one conversation up to date.
 ///
-/// Dropping it keeps the computed ones for what was said last, unless better ones were on disk already.
+/// Dropping it keeps those for what was said last.
 pub struct Summariser {
     shared: Arc<Shared>,
     task: Mutex<Option<JoinHandle<()>>>,
@@ -32,23 +29,9 @@ pub struct Summariser {
 struct Shared {
     archive: Archive,
     conversation: Mutex<ConversationId>,
-    model: Mutex<Option<Arc<Model>>>,
     state: Mutex<State>,
     /// Told when there is nothing left to do.
     idle: Notify,
-}
-
-/// Who is asked.
-struct Model {
-    provider: Arc<dyn Provider>,
-    name: String,
-}
-
-impl Model {
-    /// None for the provider without a model.
-    fn of(provider: Arc<dyn Provider>, name: String) -> Option<Arc<Self>> {
-        (provider.api() != Api::Offline).then(|| Arc::new(Self { provider, name }))
-    }
 }
 
 #[derive(Default)]
@@ -61,22 +44,11 @@ struct State {
 }
 
 impl Summariser {
-    /// Describes a conversation with the help of a provider. The one without a model is not asked.
-    pub fn new(
-        archive: Archive,
-        conversation: ConversationId,
-        provider: Arc<dyn Provider>,
-        model: impl Into<String>,
-    ) -> Self {
-        let model = Mutex::new(Model::of(provider, model.into()));
+    /// Describes a conversation. No model is asked.
+    pub fn new(archive: Archive, conversation: ConversationId) -> Self {
         let conversation = Mutex::new(conversation);
-        let shared = Shared { archive, conversation, model, state: Mutex::default(), idle: Notify::new() };
+        let shared = Shared { archive, conversation, state: Mutex::default(), idle: Notify::new() };
         Self { shared: Arc::new(shared), task: Mutex::new(None) }
-    }
-
-    /// Asks another provider, or for another model, from the next time on.
-    pub fn ask_instead(&self, provider: Arc<dyn Provider>, model: impl Into<String>) {
-        *self.shared.model() = Model::of(provider, model.into());
     }
 
     /// Describes another conversation from the next time on: the talk went on there.
@@ -144,10 +116,6 @@ impl Shared {
         self.state.lock().expect("nothing panics while it is held")
     }
 
-    fn model(&self) -> MutexGuard<'_, Option<Arc<Model>>> {
-        self.model.lock().expect("nothing panics while it is held")
-    }
-
     fn conversation(&self) -> ConversationId {
         *self.conversation.lock().expect("nothing panics while it is held")
     }
@@ -162,13 +130,6 @@ impl Shared {
             self.archive.marks().describe(self.conversation(), title.as_deref(), Some(synopsis))
         {
             tracing::warn!(kind = ?error.kind(), "the synopsis was not saved");
-        }
-    }
-
-    fn title(&self) -> Title {
-        match self.archive.conversation(self.conversation()) {
-            Ok(stored) if stored.conversation.title.is_none() => Title::Missing,
-            _ => Title::Kept,
         }
     }
 }
@@ -191,34 +152,10 @@ async fn work(shared: Arc<Shared>) {
 }
 
 async fn describe(shared: Arc<Shared>, snapshot: Snapshot) {
-    let model = shared.model().clone();
-    let asked = match model {
-        None => None,
-        Some(model) => {
-            let store = shared.clone();
-            let title = tokio::task::spawn_blocking(move || store.title()).await.unwrap_or(Title::Kept);
-            let asked = ask::ask(model.provider.as_ref(), &model.name, &snapshot, title);
-            match tokio::time::timeout(PATIENCE, asked).await {
-                Ok(Ok(answer)) => Some(answer),
-                Ok(Err(error)) => {
-                    tracing::warn!(kind = ?error.kind(), "the model gave no synopsis, so it is computed");
-                    None
-                }
-                Err(_) => {
-                    tracing::warn!("the model gave no synopsis in time, so it is computed");
-                    None
-                }
-            }
-        }
-    };
     let kept = tokio::task::spawn_blocking(move || {
         // From here on it cannot be stopped, so whoever stops need not do it again.
         shared.state().current = None;
-        let (title, synopsis) = match asked {
-            Some(answer) => (answer.title.or_else(|| snapshot.title()), answer.synopsis),
-            None => (snapshot.title(), snapshot.synopsis()),
-        };
-        shared.keep(title, &synopsis);
+        shared.keep_computed(&snapshot);
     });
     let _ = kept.await;
 }

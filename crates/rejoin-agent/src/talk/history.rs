@@ -7,6 +7,7 @@ use std::sync::OnceLock;
 use rejoin::view::{Compaction, Recipient, Said, View};
 use rejoin::{Block, Handle, Message, MessageId, Receipt, Role, StoredMessage};
 
+use crate::talk::{cut_short, note};
 use crate::tokens::Estimate;
 
 /// Every message from the root to where the talk is.
@@ -116,7 +117,11 @@ impl History {
 
     /// What a recipient is sent.
     pub fn view(&self, recipient: &Recipient) -> View<'_> {
-        View::of(&self.said(), &self.ignored, recipient)
+        let mut said = self.said();
+        cut_short::leave_out(&mut said);
+        let mut view = View::of(&said, &self.ignored, recipient);
+        note::show(&mut view.messages);
+        view
     }
 
     /// The messages, oldest first.
@@ -189,6 +194,11 @@ impl History {
     /// The newest message's id, once it is stored.
     pub(crate) fn newest(&self) -> Option<MessageId> {
         self.entries.last().and_then(|entry| entry.id)
+    }
+
+    /// True when the message is on this path.
+    pub(crate) fn holds(&self, message: MessageId) -> bool {
+        self.entries.iter().any(|entry| entry.id == Some(message))
     }
 
     /// True when every view shows the message.
@@ -321,6 +331,14 @@ impl History {
         if path.len() == self.len() && self.entries.iter().zip(path).all(is_stored) {
             self.entries.iter_mut().zip(path).for_each(|(entry, id)| entry.id = Some(*id));
         }
+    }
+}
+
+#[cfg(test)]
+impl History {
+    /// Gives the newest message an id.
+    pub(super) fn name_for_test(&mut self, id: MessageId) {
+        self.entries.last_mut().expect("something was said").id = Some(id);
     }
 }
 

@@ -5,14 +5,18 @@
 //! tools is appended together with their results, so that history never holds a call without an answer.
 
 mod calls;
+mod cut_short;
 mod draft;
 mod history;
+mod last_request;
+mod memory;
 mod next;
+mod note;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rejoin::{AsyncRecorder, BegunAgain, Json, Message, Receipt, Unsaved, Usage};
+use rejoin::{Archive, AsyncRecorder, BegunAgain, Json, Message, Receipt, Unsaved, Usage};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::compact::{Compacted, Compactor, Moment};
@@ -23,6 +27,7 @@ use crate::talk::calls::calls_of;
 use crate::talk::draft::Draft;
 pub use crate::talk::history::History;
 pub(crate) use crate::talk::history::{CountedBy, Known};
+use crate::talk::memory::RequestMemory;
 pub use crate::talk::next::NextRequest;
 use crate::tools::{Decision, Output, Plan, Toolbox, recall};
 
@@ -32,12 +37,17 @@ pub struct Talk {
     pub(crate) provider: Arc<dyn Provider>,
     pub(crate) model: String,
     pub(crate) system: String,
+    /// What is told beside the next message of the user.
+    note: Option<String>,
     toolbox: Toolbox,
     summariser: Option<Summariser>,
     pub(crate) compactor: Compactor,
     pub(crate) recorder: AsyncRecorder,
     pub(crate) history: History,
     draft: Draft,
+    memory: Option<RequestMemory>,
+    /// The names of the tools that were offered last.
+    offered: Vec<String>,
 }
 
 /// What happens during a turn, in order.
@@ -118,12 +128,15 @@ impl Talk {
             provider,
             model: model.into(),
             system: String::new(),
+            note: None,
             toolbox: Toolbox::default(),
             summariser: None,
             compactor: Compactor::default(),
             draft: Draft::new(recorder.open_reply()),
             recorder,
             history,
+            memory: None,
+            offered: Vec::new(),
         }
     }
 
@@ -134,11 +147,36 @@ impl Talk {
         self
     }
 
+    /// Sets what the model is told beside the next message of the user. It is kept with that message, so that
+    /// later requests say the same.
+    #[must_use]
+    pub fn with_note(mut self, note: Option<String>) -> Self {
+        self.note = note;
+        self
+    }
+
     /// Sets the tools.
     #[must_use]
     pub fn with_tools(mut self, toolbox: Toolbox) -> Self {
         self.toolbox = toolbox;
         self
+    }
+
+    /// Remembers each request in an archive, as hashes, and tells when the next one does not repeat it.
+    #[must_use]
+    pub fn with_request_memory(mut self, archive: Archive) -> Self {
+        self.memory = Some(RequestMemory::new(archive));
+        self
+    }
+
+    /// The names of the tools that were offered with the last request, those of MCP servers too.
+    pub fn offered(&self) -> &[String] {
+        &self.offered
+    }
+
+    /// The initial context.
+    pub fn system(&self) -> &str {
+        &self.system
     }
 
     /// Sets what keeps the title and the synopsis up to date after each turn.
@@ -173,9 +211,6 @@ impl Talk {
         self.model = model.into();
         self.compactor.forget_model();
         self.history.forget_tokens();
-        if let Some(summariser) = &self.summariser {
-            summariser.ask_instead(self.provider.clone(), &self.model);
-        }
     }
 
     /// Whom it talks to.
@@ -209,7 +244,12 @@ impl Talk {
         self.interrupt(events).await?;
         // It stays whole while it is not answered.
         let pending = self.history.len();
+        let mut message = message;
+        if let Some(note) = &self.note {
+            note::attach(&mut message, note);
+        }
         self.keep(vec![message], events).await?;
+        self.note = None;
         self.compactor.begin_turn();
         let mut ended = Ended { stop: Stop::Done, input_tokens: 0, output_tokens: 0, took: Duration::ZERO };
         loop {
@@ -325,6 +365,15 @@ impl Talk {
         let specs = self.specs().await;
         let view = self.history.view(&self.provider.recipient());
         let request = self.request(&view, &specs);
+        let conversation = self.recorder.conversation();
+        tracing::info!(%conversation, provider = self.provider.name(), "a reply is asked for");
+        if let Some(memory) = &self.memory
+            && let Some(body) = self.provider.written(&request)
+            && let Some(told) =
+                memory.remember(conversation, self.provider.name(), &body, &self.history).await
+        {
+            let _ = events.send(Event::Warning(told));
+        }
         self.draft.begin(self.provider.as_ref(), &self.model);
         let draft = &self.draft;
         let mut listen = |piece: Piece| {
@@ -332,6 +381,7 @@ impl Talk {
             let _ = events.send(Event::Piece(piece));
         };
         let replied = self.provider.reply(request, &mut listen).await;
+        self.offered = specs.iter().map(|spec| spec.name.clone()).collect();
         if replied.is_err()
             && let Err(error) = self.interrupt(events).await
         {

@@ -190,7 +190,7 @@ async fn an_error_in_the_stream_is_tried_again_when_it_may_pass() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_not_there_is_a_failure_of_the_network() {
+async fn a_server_of_this_machine_that_is_not_there_is_told_at_once_in_one_line() {
     let server = Server::start([]).await;
     let mut settings = settings(&server);
     settings.max_retries = 1;
@@ -199,7 +199,50 @@ async fn a_server_that_is_not_there_is_a_failure_of_the_network() {
 
     let (reply, pieces) = ask(&provider, &hello(), &[]).await;
 
-    assert_eq!((reply.unwrap_err().kind(), retries(&pieces).len()), (ErrorKind::Network, 1));
+    let expected = "[Unreachable] could not connect to `mine` at http://127.0.0.1:1";
+    assert_eq!((format!("{:?}", reply.unwrap_err()).as_str(), retries(&pieces).len()), (expected, 0));
+}
+
+#[tokio::test]
+async fn a_provider_that_never_answers_is_given_up_in_one_line() {
+    let server = Server::start([]).await;
+    let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let mut settings = settings(&server);
+    settings.idle_timeout = Duration::from_millis(250);
+    settings.base_url = Some(format!("http://{}", silent.local_addr().unwrap()));
+    let provider = Http::anthropic(settings).unwrap();
+
+    let (reply, pieces) = ask(&provider, &hello(), &[]).await;
+
+    let place = silent.local_addr().unwrap();
+    let expected = format!("[Silent] `mine` at http://{place} did not answer within 0.25 s");
+    assert_eq!((format!("{:?}", reply.unwrap_err()), retries(&pieces).len()), (expected, 0));
+}
+
+#[tokio::test]
+async fn models_are_listed_from_the_route_that_the_server_has() {
+    let answers = [
+        Answer::json(200, r#"{"data":[{"id":"b"},{"id":"a"}]}"#),
+        Answer::json(404, r#"{"error":"no"}"#),
+        Answer::json(200, r#"{"models":[{"name":"llama3.2:3b"}]}"#),
+        Answer::json(401, r#"{"error":{"type":"authentication_error","message":"who?"}}"#),
+    ];
+    let server = Server::start(answers).await;
+    let provider = Http::anthropic(settings(&server)).unwrap();
+
+    let listed = [provider.models().await, provider.models().await, provider.models().await];
+
+    let [first, second, refused] = listed;
+    assert_eq!((first.unwrap(), second.unwrap()), (vec!["b".into(), "a".into()], vec!["llama3.2:3b".into()]));
+    assert_eq!(refused.unwrap_err().kind(), ErrorKind::Unauthorized);
+    let lines: Vec<String> = server.asked().into_iter().map(|asked| asked.line).collect();
+    let expected = [
+        "GET /v1/models?limit=1000 HTTP/1.1",
+        "GET /v1/models?limit=1000 HTTP/1.1",
+        "GET /api/tags HTTP/1.1",
+        "GET /v1/models?limit=1000 HTTP/1.1",
+    ];
+    assert_eq!(lines, expected);
 }
 
 #[tokio::test]

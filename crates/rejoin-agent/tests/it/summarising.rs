@@ -1,23 +1,22 @@
-//! Titles and synopses, with a provider that a script plays.
+//! Titles and synopses: computed after a turn, and asked of a model that a script plays.
 
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use rejoin::{Archive, AsyncRecorder, Conversation, ConversationId, Message, Synopsis};
+use rejoin::{Archive, AsyncRecorder, Conversation, ConversationId, Message, Synopsis, Usage};
 use rejoin_agent::{
     Api, Error, ErrorKind, Future, History, Listener, Offline, Provider, Reply, Request, Result, Stop,
-    Summariser, Talk,
+    Summariser, SummaryRequests, Talk, is_summary_due, summarise,
 };
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::mpsc;
 
 /// Says "fine" to everything, and to a request for a synopsis what it was told to.
 #[derive(Debug)]
 struct Actor {
     synopses: Mutex<Vec<Part>>,
-    /// Told when a synopsis is asked for.
-    asked: Notify,
-    gate: Notify,
+    /// What it was asked for besides synopses.
+    turns: Mutex<usize>,
 }
 
 /// How it answers one request for a synopsis.
@@ -25,15 +24,11 @@ struct Actor {
 enum Part {
     Says(&'static str),
     Fails,
-    /// Never answers.
-    Waits,
-    /// Says it once the gate opens.
-    SaysLater(&'static str),
 }
 
 impl Actor {
     fn new(parts: &[Part]) -> Arc<Self> {
-        Arc::new(Self { synopses: Mutex::new(parts.to_vec()), asked: Notify::new(), gate: Notify::new() })
+        Arc::new(Self { synopses: Mutex::new(parts.to_vec()), turns: Mutex::new(0) })
     }
 }
 
@@ -48,21 +43,19 @@ impl Provider for Actor {
 
     fn reply<'a>(&'a self, request: Request<'a>, _: &'a mut Listener<'_>) -> Future<'a, Result<Reply>> {
         Box::pin(async move {
-            let done = |text: &str| Ok(Reply { message: Message::assistant(text), stop: Stop::Done });
+            let done = |text: &str| {
+                let mut message = Message::assistant(text);
+                message.usage = Some(Usage { input_tokens: 90, output_tokens: 10, detail: None });
+                Ok(Reply { message, stop: Stop::Done })
+            };
             if !request.system.contains("JSON") {
+                *self.turns.lock().unwrap() += 1;
                 return done("fine");
             }
             assert!(request.max_tokens.is_some() && request.messages[0].message.text().len() < 20_000);
-            let part = self.synopses.lock().unwrap().remove(0);
-            self.asked.notify_one();
-            match part {
+            match self.synopses.lock().unwrap().remove(0) {
                 Part::Says(text) => done(text),
                 Part::Fails => Err(Error::new(ErrorKind::Overloaded, "the provider is busy")),
-                Part::Waits => std::future::pending().await,
-                Part::SaysLater(text) => {
-                    self.gate.notified().await;
-                    done(text)
-                }
             }
         })
     }
@@ -76,7 +69,7 @@ fn talk(provider: Arc<dyn Provider>, conversation: Conversation) -> (Talk, Archi
     let handle = archive.start(conversation).unwrap();
     let id = handle.id();
     let recording = AsyncRecorder::start(archive.record(handle, "1@1"));
-    let summariser = Summariser::new(archive.clone(), id, provider.clone(), "m");
+    let summariser = Summariser::new(archive.clone(), id);
     let talk = Talk::new(provider, "m", recording, History::default()).with_summariser(summariser);
     (talk, archive, id)
 }
@@ -92,27 +85,27 @@ fn kept(archive: &Archive, id: ConversationId) -> (Option<String>, Option<(Strin
     (header.title, header.synopsis.map(|Synopsis { text, keywords, .. }| (text, keywords)))
 }
 
+/// How many requests were counted, at how many messages, and their tokens.
+fn counted(archive: &Archive, id: ConversationId) -> [u64; 4] {
+    let counted = SummaryRequests::of(&archive.conversation(id).unwrap().conversation);
+    [counted.requests, counted.messages, counted.input_tokens, counted.output_tokens]
+}
+
 const LONG: Duration = Duration::from_secs(30);
 
 #[tokio::test]
-async fn a_model_gives_title_and_synopsis_after_the_turn() {
-    let (mut talk, archive, id) = talk(Actor::new(&[Part::Says(LISBON)]), Conversation::new());
+async fn a_turn_costs_one_request_and_its_title_and_synopsis_are_computed() {
+    let actor = Actor::new(&[]);
+    let (mut talk, archive, id) = talk(actor.clone(), Conversation::new());
 
-    say(&mut talk, "Where to eat?").await;
+    say(&mut talk, "Hi! Where to eat?").await;
+    say(&mut talk, "And on a budget?").await;
     talk.finish(LONG).await;
 
-    let expected = ("Looked for a tasca.".to_owned(), vec!["lisbon".to_owned()]);
-    assert_eq!(kept(&archive, id), (Some("Eating in Lisbon".to_owned()), Some(expected)));
-}
-
-#[tokio::test]
-async fn a_title_that_the_user_gave_stays() {
-    let (mut talk, archive, id) = talk(Actor::new(&[Part::Says(LISBON)]), Conversation::titled("mine"));
-
-    say(&mut talk, "Where to eat?").await;
-    talk.finish(LONG).await;
-
-    assert_eq!(kept(&archive, id).0, Some("mine".to_owned()));
+    let (title, synopsis) = kept(&archive, id);
+    let text = "You said \"And on a budget?\". The reply was \"fine\".";
+    assert_eq!((title.as_deref(), synopsis.unwrap().0.as_str()), (Some("Where to eat"), text));
+    assert_eq!((*actor.turns.lock().unwrap(), counted(&archive, id)), (2, [0; 4]));
 }
 
 #[tokio::test]
@@ -128,68 +121,77 @@ async fn without_a_model_both_are_computed() {
     assert_eq!((title.as_deref(), synopsis.unwrap().0.as_str()), (Some("My bicycle is green"), text));
 }
 
-/// The title and the text that are kept after one turn with a model that plays this part.
-async fn after(part: Part) -> (Option<String>, String) {
-    let (mut talk, archive, id) = talk(Actor::new(&[part]), Conversation::new());
+#[tokio::test]
+async fn a_talk_that_is_dropped_keeps_the_computed_ones() {
+    let (mut talk, archive, id) = talk(Actor::new(&[]), Conversation::new());
+
     say(&mut talk, "Where to eat?").await;
-    talk.finish(LONG).await;
-    let (title, synopsis) = kept(&archive, id);
-    (title, synopsis.unwrap().0)
+    drop(talk);
+
+    assert_eq!(kept(&archive, id).0, Some("Where to eat".to_owned()));
 }
 
 #[tokio::test]
-async fn a_model_that_fails_or_talks_nonsense_is_replaced_by_the_computed_ones() {
+async fn a_model_that_is_asked_gives_both_and_is_counted() {
+    let actor = Actor::new(&[Part::Says(LISBON)]);
+    let (mut talk, archive, id) = talk(actor.clone(), Conversation::new());
+    say(&mut talk, "Where to eat?").await;
+    talk.finish(LONG).await;
+
+    let asked = summarise(&archive, id, actor.as_ref(), "small").await.unwrap();
+
+    let expected = ("Looked for a tasca.".to_owned(), vec!["lisbon".to_owned()]);
+    assert_eq!(kept(&archive, id), (Some("Eating in Lisbon".to_owned()), Some(expected)));
+    assert_eq!((asked, counted(&archive, id)), (true, [1, 2, 90, 10]));
+}
+
+#[tokio::test]
+async fn it_is_asked_again_only_when_the_conversation_has_doubled() {
+    let actor = Actor::new(&[Part::Says(LISBON), Part::Says(LISBON)]);
+    let (mut talk, archive, id) = talk(actor.clone(), Conversation::new());
+    let mut asked = Vec::new();
+    for turn in 0..3 {
+        say(&mut talk, &format!("Question {turn}?")).await;
+        let is_due = is_summary_due(&archive.conversation(id).unwrap());
+        asked.push((is_due, summarise(&archive, id, actor.as_ref(), "small").await.unwrap()));
+    }
+
+    assert_eq!(asked, [(true, true), (true, true), (false, false)]);
+    assert_eq!(counted(&archive, id), [2, 4, 180, 20]);
+}
+
+#[tokio::test]
+async fn a_title_that_the_user_gave_stays() {
+    let actor = Actor::new(&[Part::Says(LISBON)]);
+    let (mut talk, archive, id) = talk(actor.clone(), Conversation::titled("mine"));
+    say(&mut talk, "Where to eat?").await;
+
+    summarise(&archive, id, actor.as_ref(), "small").await.unwrap();
+
+    assert_eq!(kept(&archive, id).0, Some("mine".to_owned()));
+}
+
+/// What is kept, and what was counted, after a model that plays this part was asked.
+async fn after(part: Part) -> (Option<String>, String, [u64; 4]) {
+    let actor = Actor::new(&[part]);
+    let (mut talk, archive, id) = talk(actor.clone(), Conversation::new());
+    say(&mut talk, "Where to eat?").await;
+    talk.finish(LONG).await;
+    let asked = summarise(&archive, id, actor.as_ref(), "small").await;
+    assert!(asked.is_err());
+    let (title, synopsis) = kept(&archive, id);
+    (title, synopsis.unwrap().0, counted(&archive, id))
+}
+
+#[tokio::test]
+async fn when_a_model_fails_or_talks_nonsense_the_computed_ones_stay() {
     let kept = [
         after(Part::Fails).await,
         after(Part::Says("no")).await,
         after(Part::Says(r#"{"synopsis":""}"#)).await,
     ];
 
-    let text = "You said \"Where to eat?\". The reply was \"fine\".".to_owned();
-    assert_eq!(kept, [0, 1, 2].map(|_| (Some("Where to eat".to_owned()), text.clone())));
-}
-
-#[tokio::test]
-async fn a_turn_never_waits_for_a_synopsis() {
-    let actor = Actor::new(&[Part::Waits]);
-    let (mut talk, archive, id) = talk(actor.clone(), Conversation::new());
-
-    say(&mut talk, "Where to eat?").await;
-    actor.asked.notified().await;
-    say(&mut talk, "And on a budget?").await;
-    say(&mut talk, "With fish?").await;
-    let during = kept(&archive, id);
-    talk.finish(Duration::from_millis(50)).await;
-
-    let text = "You said \"With fish?\". The reply was \"fine\".".to_owned();
-    let (title, synopsis) = kept(&archive, id);
-    assert_eq!(during, (None, None));
-    assert_eq!((title, synopsis.unwrap().0), (Some("Where to eat".to_owned()), text));
-}
-
-#[tokio::test]
-async fn of_turns_that_pile_up_only_the_newest_is_described() {
-    let actor = Actor::new(&[Part::SaysLater(LISBON), Part::Says(LISBON), Part::Says("too many")]);
-    let (mut talk, _archive, _id) = talk(actor.clone(), Conversation::new());
-
-    say(&mut talk, "one").await;
-    actor.asked.notified().await;
-    say(&mut talk, "two").await;
-    say(&mut talk, "three").await;
-    actor.gate.notify_one();
-    talk.finish(LONG).await;
-
-    assert_eq!(actor.synopses.lock().unwrap().len(), 1);
-}
-
-#[tokio::test]
-async fn a_talk_that_is_dropped_keeps_the_computed_ones() {
-    let actor = Actor::new(&[Part::Waits]);
-    let (mut talk, archive, id) = talk(actor.clone(), Conversation::new());
-
-    say(&mut talk, "Where to eat?").await;
-    actor.asked.notified().await;
-    drop(talk);
-
-    assert_eq!(kept(&archive, id).0, Some("Where to eat".to_owned()));
+    let text = "You said \"Where to eat?\". The reply was \"fine\".";
+    let expected = |counted| (Some("Where to eat".to_owned()), text.to_owned(), counted);
+    assert_eq!(kept, [[1, 2, 0, 0], [1, 2, 90, 10], [1, 2, 90, 10]].map(expected));
 }

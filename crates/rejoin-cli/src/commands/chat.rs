@@ -23,6 +23,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
+    args.manner.check()?;
     let start = match context.active_conversation(&context.archive_to_read()?)? {
         Some(id) => Start::Conversation(id.to_string()),
         None => Start::New,

@@ -32,6 +32,14 @@ macro_rules! commands {
                 }
             }
 
+            /// Whether a word is the name of a command, or another spelling of one.
+            pub(crate) fn is_name(word: &str) -> bool {
+                let root = Self::augment_subcommands(clap::Command::default());
+                root.get_subcommands().any(|command| {
+                    command.get_name() == word || command.get_all_aliases().any(|alias| alias == word)
+                })
+            }
+
             pub(crate) fn run(self, context: &Context) -> Result<(), Failure> {
                 match self {
                     $(Command::$variant(args) => $module::run(args, context),)+
@@ -64,6 +72,7 @@ commands! {
     label => Label,
     list => List,
     man => Man,
+    models => Models,
     new => New,
     pin => Pin,
     project => Project,
@@ -71,10 +80,12 @@ commands! {
     purge => Purge,
     rename => Rename,
     restore => Restore,
+    resummarize => Resummarize,
     resume => Resume,
     rewind => Rewind,
     scrub => Scrub,
     search => Search,
+    setup => Setup,
     show => Show,
     stats => Stats,
     stop => Stop,

@@ -49,6 +49,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
+    args.manner.check()?;
     let archive = context.archive_to_read()?.passing_over_damage();
     let told = |all| {
         context.warn_of_missing(&archive.reader().passed_over(), "rejoin verify")?;

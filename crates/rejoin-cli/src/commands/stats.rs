@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 use jiff::{Timestamp, ToSpan, civil::Date, tz::TimeZone};
-use rejoin::{Stats, Tally};
+use rejoin::{Archive, List, Stats, Tally};
+use rejoin_agent::SummaryRequests;
 use serde::Serialize;
 
 use crate::context::Context;
@@ -37,6 +38,7 @@ pub(crate) struct Args {
 #[derive(Serialize)]
 struct Counted<'a> {
     all: Sums,
+    summaries: Summaries,
     by_project: Vec<Row<'a>>,
     by_model: Vec<Row<'a>>,
     by_day: Vec<Row<'a>>,
@@ -68,6 +70,14 @@ struct Sums {
     output_tokens: u64,
 }
 
+/// Requests for titles and synopses. Their tokens are not among those of the conversations.
+#[derive(Clone, Copy, Default, Serialize)]
+struct Summaries {
+    requests: u64,
+    input_tokens: u64,
+    output_tokens: u64,
+}
+
 pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let archive = context.archive_to_read()?.passing_over_damage();
     let project = if args.all_projects { None } else { Some(context.project_key(&archive)?) };
@@ -78,9 +88,10 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
         counted = done;
     })?;
     drop(progress);
+    let summaries = Summaries::of(&archive, project.as_deref())?;
     context.warn_of_missing(&archive.reader().passed_over(), "rejoin verify")?;
     if context.is_json() {
-        return context.answer_json(&Counted::of(&stats));
+        return context.answer_json(&Counted::of(&stats, summaries));
     }
     if stats.all.conversations == 0 {
         return tell_that_nothing_is_there(&args, context);
@@ -89,6 +100,9 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     context.show(|answer| {
         for line in fit::wrap(&in_words(&stats.all), context.columns().unwrap_or(usize::MAX)) {
             writeln!(answer, "{line}")?;
+        }
+        if let Some(told) = summaries.in_words() {
+            writeln!(answer, "{told}")?;
         }
         if args.all_projects {
             write!(answer, "\n{}", tallies("project", &stats.by_project, context))?;
@@ -182,13 +196,37 @@ fn days(by: &BTreeMap<String, Tally>, today: Date, context: &Context) -> String 
 }
 
 impl<'a> Counted<'a> {
-    fn of(stats: &'a Stats) -> Self {
+    fn of(stats: &'a Stats, summaries: Summaries) -> Self {
         Self {
             all: Sums::from(&stats.all),
+            summaries,
             by_project: rows(&stats.by_project, Of::Project),
             by_model: rows(&stats.by_model, Of::Model),
             by_day: rows(&stats.by_day, Of::Day),
         }
+    }
+}
+
+impl Summaries {
+    fn of(archive: &Archive, project: Option<&str>) -> rejoin::Result<Self> {
+        let mut sum = Self::default();
+        let list = List { project: project.map(str::to_owned), includes_expired: true, ..List::default() };
+        archive.reader().each_conversation(&list, &mut |stored| {
+            let counted = SummaryRequests::of(&stored.conversation);
+            sum.requests += counted.requests;
+            sum.input_tokens += counted.input_tokens;
+            sum.output_tokens += counted.output_tokens;
+            Ok(())
+        })?;
+        Ok(sum)
+    }
+
+    /// None when no model was ever asked.
+    fn in_words(self) -> Option<String> {
+        let requests = size::count(self.requests, "request", "requests");
+        let (input, output) = (size::number(self.input_tokens), size::number(self.output_tokens));
+        (self.requests > 0)
+            .then(|| format!("{requests} for titles and synopses, {input} tokens in, {output} out"))
     }
 }
 

@@ -11,6 +11,7 @@ use crate::git::commit_session;
 use crate::shapes::Itself;
 use crate::talk::choose;
 use crate::talk::stop::{End, stop};
+use crate::talk::summary::{Describing, Occasion};
 
 /// Pause a conversation, or mark it as completed
 ///
@@ -59,6 +60,9 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
         let mut answer = context.answer();
         write!(answer, "{}", stopped.told(&format!("rejoin resume {short}")))?;
         answer.flush()?;
+    }
+    if let Some(describing) = Describing::of(context) {
+        describing.start_if_due(&archive, id, Occasion::Pause);
     }
     commit_session(context, &archive, id);
     Ok(())

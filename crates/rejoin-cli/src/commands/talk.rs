@@ -55,12 +55,16 @@ pub(crate) struct Args {
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct Manner {
     /// Talk to this provider
-    #[arg(long, value_name = "PROVIDER")]
+    #[arg(short, long, value_name = "PROVIDER")]
     provider: Option<String>,
 
     /// Ask for this model
-    #[arg(long, value_name = "MODEL")]
+    #[arg(short, long, value_name = "MODEL")]
     model: Option<String>,
+
+    /// Tell the model who it is, in place of Rejoin's own words; the conversation keeps it
+    #[arg(short, long, value_name = "TEXT", conflicts_with = "command")]
+    system: Option<String>,
 
     /// Reach the provider here
     #[arg(long, value_name = "URL")]
@@ -91,6 +95,15 @@ pub(crate) struct Manner {
 }
 
 impl Manner {
+    /// Refuses a message where the name of a provider is expected: other agents take one after `-p`.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        let Some(text) = self.provider.as_ref().filter(|name| name.contains(char::is_whitespace)) else {
+            return Ok(());
+        };
+        Err(Failure::usage("`-p` takes the name of a provider, not a message")
+            .hint(format!("to send it, run `rejoin {}`", quoted(text))))
+    }
+
     pub(crate) fn overrides(self) -> Overrides {
         let partial = match (self.keep_partial, self.discard_partial) {
             (true, _) => Partial::Keep,
@@ -102,10 +115,12 @@ impl Manner {
             model: self.model,
             base_url: self.base_url,
             command: self.command,
+            system: self.system,
             title: self.title,
             partial,
             reopen: self.yes.into(),
             tools: self.tools,
+            ..Overrides::default()
         }
     }
 
@@ -116,6 +131,7 @@ impl Manner {
             (self.model.is_some(), "--model"),
             (self.base_url.is_some(), "--base-url"),
             (self.command.is_some(), "--command"),
+            (self.system.is_some(), "--system"),
             (self.title.is_some(), "--title"),
             (self.keep_partial, "--keep-partial"),
             (self.discard_partial, "--discard-partial"),
@@ -126,7 +142,14 @@ impl Manner {
     }
 }
 
+/// A text as it is written in a shell.
+fn quoted(text: &str) -> String {
+    let is_plain = !text.contains(['"', '$', '`', '\\', '!']);
+    if is_plain { format!("\"{text}\"") } else { format!("'{}'", text.replace('\'', r"'\''")) }
+}
+
 pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
+    args.manner.check()?;
     // Who says where to go on does not mean a command.
     if let (Some(message), None, None) = (&args.message, &args.resume, &args.r#continue) {
         refuse_mistyped_command(message)?;
@@ -229,16 +252,64 @@ pub(crate) fn refuse_beside_command(args: &Args) -> Result<(), Failure> {
     }
 }
 
-/// A single word close to a command's name is more likely a slip than something to tell a model.
-fn refuse_mistyped_command(message: &str) -> Result<(), Failure> {
-    let root = Arguments::command();
-    let names: Vec<&str> =
-        root.get_subcommands().flat_map(clap::Command::get_name_and_visible_aliases).collect();
-    match nearest(message, names) {
-        None => Ok(()),
-        Some(name) => Err(Failure::usage(format!("`{message}` is not a command"))
-            .hint(format!("did you mean `rejoin {name}`? To send it as a message: `rejoin -- {message}`"))),
+/// Words that are commands of other programs, with the command here that does it; none when none does.
+const FAMILIAR: [(&str, Option<&str>); 16] = [
+    ("login", Some("setup")),
+    ("logout", Some("auth remove")),
+    ("init", Some("setup")),
+    ("configure", Some("setup")),
+    ("history", Some("list")),
+    ("sessions", Some("list")),
+    ("session", Some("list")),
+    ("conversations", Some("list")),
+    ("chats", Some("list")),
+    ("providers", Some("provider list")),
+    ("keys", Some("auth status")),
+    ("status", Some("doctor")),
+    ("update", None),
+    ("upgrade", None),
+    ("serve", None),
+    ("mcp", None),
+];
+
+/// The command that somebody meant with a first word, if it was meant as one.
+fn meant(word: &str) -> Option<Option<String>> {
+    let lower = word.to_lowercase();
+    if let Some((_, command)) = FAMILIAR.iter().find(|(name, _)| *name == lower) {
+        return Some(command.map(str::to_owned));
     }
+    let root = Arguments::command();
+    let offered = root.get_subcommands().filter(|command| !command.is_hide_set());
+    let names: Vec<&str> = offered.flat_map(clap::Command::get_name_and_visible_aliases).collect();
+    nearest(word, names).map(|name| Some(name.to_owned()))
+}
+
+/// A single word that is close to a command is more likely a slip than something to tell a model.
+fn refuse_mistyped_command(message: &str) -> Result<(), Failure> {
+    let Some(command) = meant(message) else { return Ok(()) };
+    let to_send = format!("To send it as a message: `rejoin -- {message}`");
+    Err(Failure::usage(format!("`{message}` is not a command")).hint(match command {
+        Some(command) => format!("did you mean `rejoin {command}`? {to_send}"),
+        None => format!("run `rejoin --help` to see the commands. {to_send}"),
+    }))
+}
+
+/// The same for a line of several words that clap did not accept, such as `rejoin serach lisbon`: the first
+/// word is close to a command, or the message has no quotes.
+pub(crate) fn explain_words<'a>(mut words: impl Iterator<Item = &'a str>) -> Option<Failure> {
+    let first = words.next().filter(|word| !word.starts_with('-') && !word.contains(char::is_whitespace))?;
+    let rest: Vec<&str> = words.collect();
+    let is_words = !rest.is_empty() && rest.iter().all(|word| !word.starts_with('-'));
+    if let Some(command) = meant(first) {
+        return Some(Failure::usage(format!("`{first}` is not a command")).hint(match command {
+            Some(command) => format!("did you mean `rejoin {command} {}`?", rest.join(" ")),
+            None => "run `rejoin --help` to see the commands".to_owned(),
+        }));
+    }
+    is_words.then(|| {
+        Failure::usage("a message of several words needs quotes")
+            .hint(format!("run `rejoin {}`", quoted(&format!("{first} {}", rest.join(" ")))))
+    })
 }
 
 #[cfg(test)]

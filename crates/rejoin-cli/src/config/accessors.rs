@@ -159,6 +159,11 @@ impl Config {
         self.optional_text("compact.model")
     }
 
+    /// The model that writes titles and synopses, if one is to be asked.
+    pub(crate) fn summary_model(&self) -> Option<&str> {
+        self.optional_text("summary.model")
+    }
+
     /// Whether secrets are taken out before anything is stored.
     pub(crate) fn redact_enabled(&self) -> bool {
         self.boolean("redact.enabled")
@@ -275,6 +280,7 @@ mod tests {
         assert_eq!(config.on_save_error(), OnSaveError::Warn);
         let compaction = (config.compact_threshold(), config.on_summary_failure(), config.compact_model());
         assert_eq!(compaction, (0.8, OnSummaryFailure::Abort, None));
+        assert_eq!(config.summary_model(), None);
         assert_eq!(config.store(), "sqlite:/home/ada/.local/share/rejoin/rejoin.db");
         assert_eq!(config.export_directory(), Path::new("/home/ada/Downloads"));
         assert_eq!(numbers, [7, 10_000_000, 1 << 30, 1 << 20, 10, 300, 120, 20_000]);

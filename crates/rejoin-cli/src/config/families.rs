@@ -22,6 +22,7 @@ pub(crate) struct Provider {
     pub(crate) model: Option<String>,
     pub(crate) context_window: Option<u64>,
     pub(crate) max_retries: Option<u64>,
+    pub(crate) timeout_seconds: Option<u64>,
 }
 
 /// `mcp.servers.<name>`
@@ -119,6 +120,7 @@ impl Family<'_> {
             model: self.text("model"),
             context_window: self.number("context_window"),
             max_retries: self.number("max_retries"),
+            timeout_seconds: self.number("timeout_seconds"),
         })
     }
 

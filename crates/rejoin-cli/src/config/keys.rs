@@ -57,6 +57,7 @@ pub(crate) const KEYS: &[Key] = &[
     key("compact.user_tokens", Shape::Integer { least: 0, most: 10_000_000 }, Some("20000"), "tokens of user messages that compaction keeps"),
     key("compact.on_summary_failure", Shape::Choice(&["abort", "placeholder"]), Some("abort"), "when no summary can be had: keep the history and warn, or go on with a placeholder"),
     key("compact.model", Shape::Text, None, "the model that writes summaries; the conversation's own if unset"),
+    key("summary.model", Shape::Text, None, "the model that writes titles and synopses, asked from the conversation's provider; they are computed if unset"),
     key("vault.quarantine_days", Shape::Integer { least: 0, most: 365 }, Some("7"), "days until a record that does not open is purged from quarantine"),
     key("vault.repack_every", Shape::Integer { least: 0, most: 1000 }, Some("5"), "changes of a conversation until its plain file is written anew without what they replaced; 0 is never"),
     key("git.commit_sessions", Shape::Boolean, Some("false"), "whether conversations are committed to the repository"),
@@ -82,6 +83,7 @@ pub(crate) const KEYS: &[Key] = &[
     key("providers.<name>.model", Shape::Text, None, "its model, unless a conversation names one"),
     key("providers.<name>.context_window", Shape::Integer { least: 1, most: 1_000_000_000 }, None, "tokens its model can be sent"),
     key("providers.<name>.max_retries", Shape::Integer { least: 0, most: 20 }, None, "attempts after the first"),
+    key("providers.<name>.timeout_seconds", Shape::Integer { least: 1, most: 3600 }, None, "seconds it may be silent, 300 if unset"),
     key("log", Shape::Choice(&["off", "error", "warn", "info", "debug", "trace"]), Some("off"), "what is written to the log file, never with content"),
 ];
 

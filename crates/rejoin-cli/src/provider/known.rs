@@ -1,6 +1,7 @@
 //! A provider that can be talked to: a preset, what is configured, or both.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use rejoin_agent::{Api, Http, HttpSettings, KeySource, Offline, Preset, Provider, Quirks, presets};
 
@@ -26,6 +27,8 @@ pub(crate) struct Known {
     pub(crate) model: Option<String>,
     pub(crate) context_window: Option<u64>,
     max_retries: Option<u64>,
+    /// How long it may be silent.
+    timeout: Option<Duration>,
     preset: Option<&'static Preset>,
 }
 
@@ -63,6 +66,11 @@ impl Known {
         if let Some(retries) = self.max_retries {
             settings.max_retries = u32::try_from(retries).unwrap_or(u32::MAX);
         }
+        if let Some(timeout) = self.timeout {
+            settings.idle_timeout = timeout;
+            settings.list_timeout = timeout.min(settings.list_timeout);
+            settings.connect_timeout = timeout.min(settings.connect_timeout);
+        }
         // A preset knows the quirks of a server, as long as the same language is spoken to it.
         let preset = self.preset.filter(|preset| preset.api == self.api);
         let http = match (preset, self.api) {
@@ -72,6 +80,33 @@ impl Known {
             (None, _) => Http::chat(settings, Quirks::default()),
         };
         Ok(Arc::new(http?))
+    }
+
+    /// The same, asked once and for so long only.
+    pub(crate) fn impatient(mut self, limit: Duration) -> Self {
+        self.max_retries = Some(0);
+        self.timeout = Some(self.timeout.map_or(limit, |own| own.min(limit)));
+        self
+    }
+
+    /// Its title in a sentence, without where it is.
+    pub(crate) fn short_title(&self) -> String {
+        self.preset.map_or_else(|| format!("`{}`", self.name), |preset| preset.short_title().to_owned())
+    }
+
+    /// The command that gets it a model; none when that is not known.
+    pub(crate) fn get_model(&self) -> Option<&'static str> {
+        self.preset.and_then(|preset| preset.get_model)
+    }
+
+    /// True when it is on this machine.
+    pub(crate) fn is_local(&self) -> bool {
+        self.base_url.as_deref().is_some_and(|url| {
+            let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+            ["127.0.0.1", "localhost", "[::1]"].iter().any(|host| {
+                rest.strip_prefix(host).is_some_and(|rest| rest.is_empty() || rest.starts_with([':', '/']))
+            })
+        })
     }
 
     fn preset(preset: &'static Preset) -> Self {
@@ -86,6 +121,7 @@ impl Known {
             model: preset.model.map(str::to_owned),
             context_window: None,
             max_retries: None,
+            timeout: None,
             preset: Some(preset),
         }
     }
@@ -107,6 +143,7 @@ impl Known {
             model: configured.model.or(below.model),
             context_window: configured.context_window,
             max_retries: configured.max_retries,
+            timeout: configured.timeout_seconds.map(Duration::from_secs),
             preset,
         }
     }
@@ -123,6 +160,7 @@ impl Known {
             model: None,
             context_window: None,
             max_retries: None,
+            timeout: None,
             preset: None,
         }
     }

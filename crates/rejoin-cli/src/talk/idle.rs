@@ -8,6 +8,7 @@ use std::time::Duration;
 use rejoin::{Archive, ConversationId, EndReason, StoredConversation, Time};
 
 use crate::context::Context;
+use crate::talk::summary::{Describing, Occasion};
 
 impl Context {
     /// A conversation as it stands now. One that is left without a word for long enough counts as paused, so
@@ -35,14 +36,17 @@ pub(crate) struct Watch {
 impl Watch {
     /// Begins to wait, as long as the configuration says.
     pub(crate) fn start(context: &Context, archive: &Archive, id: ConversationId) -> Self {
-        Self::after(context.config.auto_pause(), archive.clone(), id)
+        Self::after(context.config.auto_pause(), archive.clone(), id, Describing::of(context))
     }
 
-    fn after(limit: Duration, archive: Archive, id: ConversationId) -> Self {
+    fn after(limit: Duration, archive: Archive, id: ConversationId, describing: Option<Describing>) -> Self {
         let (typed, inbox) = mpsc::channel();
         let waiting = thread::spawn(move || {
             let is_late = inbox.recv_timeout(limit) == Err(RecvTimeoutError::Timeout);
             let is_paused = is_late && archive.status().pause(id, EndReason::AutoPaused).is_ok();
+            if let Some(describing) = describing.filter(|_| is_paused) {
+                describing.start_if_due(&archive, id, Occasion::Pause);
+            }
             let _ = inbox.recv();
             // Another process may have completed it meanwhile; then it stays so until somebody asks.
             is_paused && archive.status().activate(id).is_ok()
@@ -79,7 +83,7 @@ mod tests {
         let archive = Archive::open("memory:").unwrap();
         let id = archive.start(Conversation::titled("Lisbon")).unwrap().id();
         let mut events = archive.subscribe().unwrap();
-        let watch = Watch::after(Duration::from_millis(5), archive.clone(), id);
+        let watch = Watch::after(Duration::from_millis(5), archive.clone(), id, None);
         events.next(Duration::from_secs(10)).unwrap();
         let paused = status(&archive, id);
 
@@ -94,7 +98,7 @@ mod tests {
     fn a_key_in_time_tells_nothing() {
         let archive = Archive::open("memory:").unwrap();
         let id = archive.start(Conversation::titled("Lisbon")).unwrap().id();
-        let watch = Watch::after(Duration::from_secs(3600), archive.clone(), id);
+        let watch = Watch::after(Duration::from_secs(3600), archive.clone(), id, None);
 
         let told = watch.finish();
 

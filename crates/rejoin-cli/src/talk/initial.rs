@@ -1,8 +1,10 @@
 //! The initial context: what a model is told before the conversation begins.
 //!
-//! Base instructions or those of a command file, the project and the date, the project's own
-//! instruction files, and after a pause where the conversation stood. It is computed for
-//! each run and is not part of the history.
+//! Base instructions, those of a command file or those of the user; the project and the day the conversation
+//! started; the project's own instruction files. It is computed for each run and is not part of the history.
+//!
+//! A provider's cache knows a request by its beginning, so nothing in here changes while the project does not.
+//! What does change, the day and where the conversation stood, is told beside the first message of a run.
 
 use std::path::{Path, PathBuf};
 
@@ -33,36 +35,57 @@ The conversation is kept and may go on after days; what was said in it still hol
 #[derive(Debug)]
 pub(super) struct Initial {
     pub(super) system: String,
+    /// What is told beside the first message; none when there is nothing new.
+    pub(super) note: Option<String>,
     /// What tells whether the instructions have changed: of the command, or else of the project's files.
     pub(super) hash: Option<String>,
     /// The project's files that were read, from the top.
     pub(super) files: Vec<String>,
 }
 
-/// Puts the initial context together.
+/// Puts the initial context together. `own` is what the user says in place of the base instructions.
 pub(super) fn initial(
     context: &Context,
     command: Option<&CommandFile>,
-    resumed: Option<&StoredConversation>,
+    own: Option<&str>,
+    resumed: Option<&Resumed<'_>>,
 ) -> Initial {
     let clock = context.clock();
-    let mut system = command.map_or_else(|| BASE.to_owned(), CommandFile::prompt);
+    let base = own.unwrap_or(BASE);
+    let mut system = command.map_or_else(|| base.to_owned(), CommandFile::prompt);
     let project = context.config.project();
-    system += &format!("\n\nProject: {}\nDate: {}\n", project.display(), clock.date(clock.now()));
+    let today = clock.date(clock.now());
+    let started = resumed.map(|resumed| clock.date(resumed.stored.created_at.as_micros()));
+    let date = started.as_ref().unwrap_or(&today);
+    system += &format!("\n\nProject: {}\nDate: {date}\n", project.display());
     let found = instruction_files(context);
-    let mut own = String::new();
+    let mut files = String::new();
     for file in &found {
-        own += &delimited("project-instructions", Some(&file.name), &file.text);
+        files += &delimited("project-instructions", Some(&file.name), &file.text);
     }
-    system += &own;
-    if let Some(stored) = resumed {
-        system += &delimited("resumed-conversation", None, &recap(context, stored));
-    }
+    system += &files;
+    let note = resumed.and_then(|resumed| {
+        let day = (*date != today).then(|| format!("Today is {today}.\n"));
+        let recap = resumed.is_after_a_pause.then(|| recap(context, resumed.stored));
+        let told: String = day.into_iter().chain(recap).collect();
+        (!told.is_empty()).then(|| delimited("resumed-conversation", None, &told).trim().to_owned())
+    });
     let hash = match command {
         Some(command) => Some(command.hash()),
-        None => (!own.is_empty()).then(|| command_file::hash(&own)),
+        None => {
+            let told = own.unwrap_or_default().to_owned() + &files;
+            (!told.is_empty()).then(|| command_file::hash(&told))
+        }
     };
-    Initial { system, hash, files: found.into_iter().map(|file| file.name).collect() }
+    Initial { system, note, hash, files: found.into_iter().map(|file| file.name).collect() }
+}
+
+/// A conversation that goes on.
+#[derive(Debug)]
+pub(super) struct Resumed<'a> {
+    pub(super) stored: &'a StoredConversation,
+    /// Whether the model is told where it stood.
+    pub(super) is_after_a_pause: bool,
 }
 
 /// What a conversation was about and where it stopped.

@@ -11,7 +11,9 @@ mod partner;
 mod quiet;
 pub(crate) mod reach;
 mod session;
+mod session_state;
 pub(crate) mod stop;
+pub(crate) mod summary;
 pub(crate) mod tools;
 mod unsaved;
 pub(crate) mod which;
@@ -20,7 +22,7 @@ mod writer;
 pub(crate) use once::{Said, Then, say};
 pub(crate) use partner::{Partner, partner};
 pub(crate) use quiet::{Asked, Quiet};
-pub(crate) use session::{FirstSave, Overrides, Session, Start};
+pub(crate) use session::{Asker, FirstSave, Overrides, Session, Start};
 pub(crate) use unsaved::Unsaved;
 pub(crate) use writer::{lives as writer_lives, own as own_writer};
 
@@ -28,7 +30,7 @@ use std::time::Duration;
 
 use crate::error::Failure;
 
-/// How long a synopsis may take to arrive when a talk is left.
+/// How long a computed synopsis may take to be stored when a talk is left.
 const GRACE: Duration = Duration::from_secs(2);
 
 pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {

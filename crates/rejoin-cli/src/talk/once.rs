@@ -5,11 +5,14 @@ use std::time::Duration;
 
 use rejoin::{Message, SavingState};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use tokio::runtime::Runtime;
 
+use crate::config::Config;
 use crate::config::choices::OnSaveError;
 use crate::context::Context;
 use crate::error::Failure;
 use crate::prompt::{self, Keeping, LossReport, Outcome, Thinking};
+use crate::provider::setup;
 use crate::retention;
 use crate::talk::{FirstSave, GRACE, Overrides, Session, Start, runtime};
 use crate::ui::paint::Meaning;
@@ -19,6 +22,9 @@ const LONGEST_INPUT: u64 = 64 << 20;
 
 /// How long one turn waits at its end for a store that fails.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What the store remembers about the offer to choose a model.
+const OFFERED: &str = "notice.setup";
 
 /// What the store remembers about the first turn.
 const FIRST_TURN: &str = "notice.continue";
@@ -62,6 +68,10 @@ pub(crate) fn say(
     };
     let can_prompt = terminal.stdin && terminal.stdout && !context.is_json();
     let runtime = runtime()?;
+    let opens_prompt = can_prompt && (said.then == Then::Stay || message.is_none());
+    let chosen = if opens_prompt { offer_setup(context, &runtime, start, overrides)? } else { None };
+    let configured = chosen.map(|config| context.configured(config));
+    let context = configured.as_ref().unwrap_or(context);
     match (message, said.then) {
         (message, Then::Stay) if can_prompt => prompt::open(context, &runtime, start, overrides, message),
         (_, Then::Stay) => Err(Failure::usage("stay at the prompt without a terminal")
@@ -72,6 +82,28 @@ pub(crate) fn say(
             Err(Failure::usage("there is nothing to send").hint("run `rejoin \"your message\"`"))
         }
     }
+}
+
+/// Offers to choose a model at the first prompt without one. Whoever declines is not asked again.
+fn offer_setup(
+    context: &Context,
+    runtime: &Runtime,
+    start: &Start,
+    overrides: &Overrides,
+) -> Result<Option<Config>, Failure> {
+    let is_named = overrides.provider.is_some() || overrides.model.is_some() || overrides.base_url.is_some();
+    let may_have_model = matches!(start, Start::Conversation(_) | Start::Message(_) | Start::Incognito);
+    let is_chosen = context.config.provider().is_some();
+    if is_named || is_chosen || may_have_model || !context.config.persistence_enabled() {
+        return Ok(None);
+    }
+    let archive = context.archive()?;
+    if archive.state().recall(OFFERED)?.is_some() {
+        return Ok(None);
+    }
+    let Some(chosen) = setup::offer(context, runtime)? else { return Ok(None) };
+    archive.state().remember(OFFERED, Some(&archive.now().to_string()))?;
+    Ok(chosen)
 }
 
 /// Whether anything comes through the input, its end included. A program that started this one may

@@ -7,7 +7,7 @@ use rejoin_agent::{Api, KeySource, Offline, Provider, presets};
 use crate::context::Context;
 use crate::error::{Failure, Kind};
 use crate::provider::{FoundKey, KeyPlace, Known, find_key, keyring_hint, unknown};
-use crate::talk::session::Overrides;
+use crate::talk::session::{Asker, Overrides};
 
 /// What stands for the model where there is none.
 const NO_MODEL: &str = "none";
@@ -31,8 +31,11 @@ pub(crate) fn partner(context: &Context, overrides: &Overrides) -> Result<Partne
     if let Some(base_url) = &overrides.base_url {
         known.base_url = Some(base_url.clone());
     }
-    let model =
-        overrides.model.clone().or_else(|| known.model.clone()).ok_or_else(|| no_model(&known.name))?;
+    let model = overrides
+        .model
+        .clone()
+        .or_else(|| known.model.clone())
+        .ok_or_else(|| no_model(&known.name, overrides.asker))?;
     let provider = known.connect(key(context, &known)?)?;
     tracing::info!(provider = known.name, api = known.api.as_str(), "chosen");
     Ok(Partner { provider, model })
@@ -49,10 +52,13 @@ fn chosen(context: &Context, overrides: &Overrides) -> Result<Option<Known>, Fai
     match (&overrides.model, &overrides.base_url) {
         (None, None) => Ok(None),
         (model, _) => {
-            let model = model.as_deref().unwrap_or("M");
-            Err(Failure::invalid("no provider is chosen").hint(format!(
-                "add `--provider NAME`, or choose one with `rejoin provider set NAME --model {model}`"
-            )))
+            let failure = Failure::invalid("no provider is chosen");
+            Err(match overrides.asker {
+                Asker::Shell => failure.hint("run `rejoin setup`, or add `--provider NAME`"),
+                Asker::Prompt => {
+                    failure.hint(format!("type `/provider NAME {}`", model.as_deref().unwrap_or("MODEL")))
+                }
+            })
         }
     }
 }
@@ -68,8 +74,7 @@ fn implied(context: &Context, overrides: &Overrides) -> Option<Known> {
         context.note(&format!("Talking to {}, because {variable} is set.", preset.title));
         return Some(known);
     }
-    let next = format!("rejoin provider set {} --model MODEL", preset.name);
-    context.note(&format!("{variable} is set. To talk to {}, run `{next}`.", preset.title));
+    context.note(&format!("{variable} is set. To talk to {}, run `rejoin setup`.", preset.title));
     None
 }
 
@@ -77,9 +82,12 @@ fn offline() -> Partner {
     Partner { provider: Arc::new(Offline), model: NO_MODEL.to_owned() }
 }
 
-fn no_model(name: &str) -> Failure {
-    Failure::invalid(format!("no model of `{name}` is chosen"))
-        .hint(format!("run `rejoin provider set {name} --model M`, or add `--model M`"))
+fn no_model(name: &str, asker: Asker) -> Failure {
+    let failure = Failure::invalid(format!("no model of `{name}` is chosen"));
+    match asker {
+        Asker::Shell => failure.hint(format!("run `rejoin setup --provider {name}`, or add `--model MODEL`")),
+        Asker::Prompt => failure.hint(format!("type `/provider {name} MODEL`")),
+    }
 }
 
 fn key(context: &Context, known: &Known) -> Result<KeySource, Failure> {

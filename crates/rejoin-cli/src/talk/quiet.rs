@@ -58,7 +58,7 @@ impl Quiet {
             Asked::Nobody(_) => without_key(context, &stored, overrides, None)?,
             Asked::Speaking(api) => without_key(context, &stored, overrides, Some(*api))?,
         };
-        let system = initial_of(context, &stored, command.as_ref()).system;
+        let system = initial_of(context, &stored, command.as_ref(), overrides).system;
         let mut toolbox = tools::toolbox(context, &ToolFlags::default(), context.config.project())?;
         if let Some(names) = tools_of(command, &stored) {
             toolbox = toolbox.only(names);

@@ -12,12 +12,16 @@ use crate::git::head_of;
 use crate::named;
 use crate::talk::choose::{self, Found};
 use crate::talk::command_file::{self, CommandFile};
-use crate::talk::initial::{Initial, initial};
+use crate::talk::initial::{Initial, Resumed, initial};
 use crate::talk::leftover::{self, Partial};
 use crate::talk::partner::{Partner, partner};
+use crate::talk::summary::{Describing, Occasion, note_base_url};
 use crate::talk::tools::{self, ToolFlags};
-use crate::talk::{Unsaved, banner, writer};
+use crate::talk::{Unsaved, banner, session_state, writer};
 use crate::ui::consent::Shown;
+
+/// The field of a header with what the model is told in place of Rejoin's own words.
+const SYSTEM: &str = "system";
 
 /// The field of a header that names the project's files a model was given.
 const CONTEXT_FILES: &str = "context_files";
@@ -48,6 +52,14 @@ pub(crate) enum FirstSave {
     WithFirstMessage,
 }
 
+/// Where a hint is read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Asker {
+    #[default]
+    Shell,
+    Prompt,
+}
+
 /// What this run asks for in place of what is configured or was used before.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Overrides {
@@ -55,7 +67,11 @@ pub(crate) struct Overrides {
     pub(crate) model: Option<String>,
     pub(crate) base_url: Option<String>,
     pub(crate) command: Option<String>,
+    /// What the model is told in place of Rejoin's own words.
+    pub(crate) system: Option<String>,
     pub(crate) title: Option<String>,
+    /// Who reads what there is to do when nothing is chosen.
+    pub(crate) asker: Asker,
     /// What to do with a reply that was cut off.
     pub(crate) partial: Partial,
     /// Whether a completed conversation may be opened again without asking.
@@ -75,6 +91,10 @@ pub(crate) struct Session {
     pub(crate) unsaved: Option<Unsaved>,
     /// True when this talk began the conversation.
     is_new: bool,
+    /// Where a flag says that the provider is reached.
+    base_url: Option<String>,
+    /// How the conversation is described by a model, if it is.
+    pub(crate) describing: Option<Describing>,
 }
 
 impl Session {
@@ -93,12 +113,25 @@ impl Session {
         }
     }
 
-    /// Makes the conversation the active one in which the talk goes on because another was deleted.
+    /// Looks after the conversation when a turn has ended: it becomes the active one if the talk goes on
+    /// there because another was deleted, and gets its title.
     pub(crate) fn follow(&mut self, context: &Context) {
         let conversation = self.conversation();
         if std::mem::replace(&mut self.recorded_in, conversation) != conversation {
             self.is_new = true;
             self.make_active(context);
+        }
+        if let Some(base_url) = &self.base_url {
+            note_base_url(&self.archive, conversation, self.talk.provider().name(), base_url);
+        }
+        session_state::note(&self.archive, conversation, &self.talk);
+        self.describe(Occasion::Turn);
+    }
+
+    /// Has a model describe the conversation, if one is to be asked and it is due. Nobody waits for it.
+    pub(crate) fn describe(&self, occasion: Occasion) {
+        if let Some(describing) = &self.describing {
+            describing.start_if_due(&self.archive, self.conversation(), occasion);
         }
     }
 
@@ -158,16 +191,20 @@ impl Session {
         }
         let recording = AsyncRecorder::start(recorder);
         let Partner { provider, model } = ready.partner;
-        let summariser = Summariser::new(archive.clone(), conversation, provider.clone(), &model);
+        let summariser = Summariser::new(archive.clone(), conversation);
+        let describing = Describing::of(context).filter(|_| is_kept);
+        let base_url = overrides.base_url.clone().filter(|_| is_kept);
         let compaction = compaction::settings(&context.config, provider.as_ref(), &model);
         let mut talk = Talk::new(provider, model, recording, history)
             .with_system(ready.system)
+            .with_note(ready.note)
             .with_tools(toolbox)
             .with_compaction(compaction);
         if is_kept {
-            talk = talk.with_summariser(summariser);
+            talk = talk.with_summariser(summariser).with_request_memory(archive.clone());
         }
-        Ok(Self { talk, archive, recorded_in: conversation, unsaved, is_new: !ready.is_resumed })
+        let is_new = !ready.is_resumed;
+        Ok(Self { talk, archive, recorded_in: conversation, unsaved, is_new, base_url, describing })
     }
 }
 
@@ -176,6 +213,8 @@ struct Ready {
     handle: Handle,
     partner: Partner,
     system: String,
+    /// What the model is told beside the first message.
+    note: Option<String>,
     /// The tools to offer; none means all that the configuration gives.
     tools: Option<Vec<String>>,
     is_resumed: bool,
@@ -215,7 +254,8 @@ fn begin_new(
         None => None,
     };
     let partner = partner(context, &with_command(context, overrides.clone(), command.as_ref()))?;
-    let Initial { system, hash, files } = initial(context, command.as_ref(), None);
+    let Initial { system, note, hash, files } =
+        initial(context, command.as_ref(), overrides.system.as_deref(), None);
     let project = context.project(archive)?;
     let mut conversation = Conversation {
         title: overrides.title.clone(),
@@ -229,12 +269,13 @@ fn begin_new(
         conversation.kind.clone_from(&command.name);
     }
     name_files(&mut conversation, &files);
+    name_system(&mut conversation, overrides);
     let handle = match first_save {
         FirstSave::AtOnce => archive.start(conversation)?,
         FirstSave::WithFirstMessage => archive.draft(conversation)?,
     };
     let tools = command.and_then(|command| command.tools);
-    Ok(Ready { handle, partner, system, tools, is_resumed: false })
+    Ok(Ready { handle, partner, system, note, tools, is_resumed: false })
 }
 
 fn resume(
@@ -248,7 +289,7 @@ fn resume(
     may_go_on(context, archive, &stored, overrides.reopen)?;
     let command = command_of(context, &stored, overrides)?;
     let partner = partner_of(context, &stored, command.as_ref(), overrides)?;
-    let Initial { system, hash, files } = initial_of(context, &stored, command.as_ref());
+    let Initial { system, note, hash, files } = initial_of(context, &stored, command.as_ref(), overrides);
     let handle = leftover::settle(context, found.handle, overrides.partial)?;
     tell_changed_prompt(context, &stored, command.as_ref(), hash.as_deref());
     let mut settings = settings(&partner, command.as_ref(), hash);
@@ -268,18 +309,20 @@ fn resume(
         changed.title.clone_from(&overrides.title);
     }
     name_files(&mut changed, &files);
+    name_system(&mut changed, overrides);
     if changed != header {
         archive.update(stored.id, |header| {
             header.settings.clone_from(&changed.settings);
             header.title.clone_from(&changed.title);
             name_files(header, &files);
+            name_system(header, overrides);
         })?;
     }
     if header.status == Status::Paused {
         archive.status().activate(stored.id)?;
     }
     let tools = tools_of(command, &stored);
-    Ok(Ready { handle, partner, system, tools, is_resumed: true })
+    Ok(Ready { handle, partner, system, note, tools, is_resumed: true })
 }
 
 /// The initial context of a conversation that goes on; after a pause it says where that stood.
@@ -287,10 +330,13 @@ pub(super) fn initial_of(
     context: &Context,
     stored: &StoredConversation,
     command: Option<&CommandFile>,
+    overrides: &Overrides,
 ) -> Initial {
-    let after_a_pause = stored.conversation.status != Status::Active || command.is_some();
-    let recapped = Some(stored).filter(|stored| after_a_pause && stored.messages > 0);
-    initial(context, command, recapped)
+    let was_left = stored.conversation.status != Status::Active || command.is_some();
+    let is_after_a_pause = was_left && stored.messages > 0;
+    let kept: Option<String> = stored.conversation.extra.field(SYSTEM).and_then(|text| text.to().ok());
+    let own = overrides.system.clone().or(kept);
+    initial(context, command, own.as_deref(), Some(&Resumed { stored, is_after_a_pause }))
 }
 
 /// The tools of a conversation that goes on. A command whose file is gone still
@@ -427,6 +473,12 @@ fn settings(partner: &Partner, command: Option<&CommandFile>, hash: Option<Strin
         command: command.map(|command| command.name.clone()),
         prompt_hash: hash,
         tools: command.and_then(|command| command.tools.clone()).unwrap_or_default(),
+    }
+}
+
+fn name_system(conversation: &mut Conversation, overrides: &Overrides) {
+    if let Some(system) = &overrides.system {
+        conversation.extra.set(SYSTEM, Json::of(system).expect("a string is JSON"));
     }
 }
 

@@ -4,6 +4,7 @@ use rejoin::{Archive, ConversationId, EndReason, Ending, Status, StoredConversat
 
 use crate::error::{Failure, Kind};
 use crate::named;
+use crate::talk::summary::Occasion;
 use crate::talk::{GRACE, Session};
 use crate::ui::fit;
 
@@ -47,6 +48,7 @@ impl Session {
             End::Complete => Ending::Completed,
         };
         self.talk.recorder().with(move |recorder| recorder.end(ending)).await??;
+        self.describe(Occasion::Pause);
         stopped(&self.archive, self.conversation())
     }
 }

@@ -198,7 +198,7 @@ fn what_cannot_be_compacted_says_why_and_what_to_do() {
     let nothing = short_world.rejoin(["compact"]).run();
 
     let expected = "error: no model is configured that could write a summary\n\
-        hint: choose one with `rejoin provider set NAME --model M`, or add `--provider NAME --model M`\n";
+        hint: run `rejoin setup`, or add `--provider NAME --model MODEL`\n";
     assert_eq!((offline.code, offline.stderr.as_str()), (1, expected));
     assert_eq!((refused.code, refused.stdout.as_str()), (1, ""));
     let warning = "Compacting conversation history...\nwarning: Compression failed, conversation may hit limits soon\nerror: ";

@@ -91,7 +91,7 @@ fn a_real_keyring_keeps_a_key_and_gives_it_back() {
     assert_eq!(keys, ["keyring", "keyring", "missing"], "{stdout}{stderr}");
     let expected = "\
 The key of anthropic is in the keyring.
-Next: run `rejoin provider set anthropic --model MODEL`
+Next: run `rejoin setup --provider anthropic`
 Removed the key of anthropic from the keyring.
 The keyring has no key of anthropic.
 ";

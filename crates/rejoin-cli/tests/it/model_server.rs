@@ -38,6 +38,16 @@ pub(crate) struct ModelServer {
 
 impl ModelServer {
     pub(crate) fn start(answer: impl Fn(&Value) -> Vec<Step> + Send + Sync + 'static) -> Self {
+        Self::offering(&["scripted"], answer)
+    }
+
+    /// The same with these models.
+    pub(crate) fn offering(
+        models: &[&str],
+        answer: impl Fn(&Value) -> Vec<Step> + Send + Sync + 'static,
+    ) -> Self {
+        let data: Vec<Value> = models.iter().map(|name| json!({"id": name})).collect();
+        let models = Arc::new(json!({"object": "list", "data": data}));
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap().to_string();
         let bodies = Arc::new(Mutex::new(Vec::new()));
@@ -47,9 +57,10 @@ impl ModelServer {
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let (answer, seen, tell) = (Arc::clone(&answer), Arc::clone(&seen), tell.clone());
+                let models = Arc::clone(&models);
                 thread::spawn(move || {
                     // A client that was killed leaves nobody to answer.
-                    let _ = serve(stream, answer.as_ref(), &seen, &tell);
+                    let _ = serve(stream, answer.as_ref(), &seen, &tell, &models);
                 });
             }
         });
@@ -63,6 +74,11 @@ impl ModelServer {
              model = \"scripted\"\n",
             self.address
         )
+    }
+
+    /// Where it is.
+    pub(crate) fn url(&self) -> String {
+        format!("http://{}/v1", self.address)
     }
 
     /// What was asked so far, as it came, oldest first.
@@ -86,20 +102,32 @@ fn serve(
     answer: &(dyn Fn(&Value) -> Vec<Step> + Send + Sync),
     seen: &Mutex<Vec<String>>,
     arrived: &Sender<()>,
+    models: &Value,
 ) -> std::io::Result<()> {
     let mut reader = BufReader::new(stream.try_clone()?);
     let mut length = 0;
+    let mut is_get = false;
     loop {
         let mut line = String::new();
         if reader.read_line(&mut line)? == 0 {
             return Ok(());
         }
+        is_get |= line.starts_with("GET ");
         if line == "\r\n" {
             break;
         }
         if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
             length = value.trim().parse().unwrap();
         }
+    }
+    if is_get {
+        let list = models.to_string();
+        return write!(
+            stream,
+            "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\
+             connection: close\r\n\r\n{list}",
+            list.len()
+        );
     }
     let mut body = vec![0; length];
     reader.read_exact(&mut body)?;

@@ -133,7 +133,7 @@ fn talking_names_what_is_missing_and_the_command_that_adds_it() {
 
     let expected = [
         "error: no model of `anthropic` is chosen\n\
-         hint: run `rejoin provider set anthropic --model M`, or add `--model M`\n",
+         hint: run `rejoin setup --provider anthropic`, or add `--model MODEL`\n",
         &format!(
             "error: there is no key of `anthropic`\n  \
              caused by: the keyring cannot be used: {NO_KEYRING}\n\
@@ -157,7 +157,7 @@ fn a_key_in_its_usual_variable_is_noticed_and_nothing_is_sent() {
 
     let outcome = world.rejoin(["my bicycle is green"]).variable("OPENAI_API_KEY", "sk-planted").run();
 
-    let note = "OPENAI_API_KEY is set. To talk to OpenAI, run `rejoin provider set openai --model MODEL`.\n";
+    let note = "OPENAI_API_KEY is set. To talk to OpenAI, run `rejoin setup`.\n";
     assert_eq!((outcome.code, outcome.stderr.as_str()), (0, note));
     assert!(outcome.stdout.starts_with("No model is configured"));
 }

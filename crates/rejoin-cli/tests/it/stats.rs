@@ -62,6 +62,7 @@ fn a_program_gets_the_same_numbers() {
     };
     let expected = json!({
         "all": sums("", ""),
+        "summaries": {"requests": 0, "input_tokens": 0, "output_tokens": 0},
         "by_project": [sums("project", "[world]/project")],
         "by_model": [sums("model", "offline (echo)")],
         "by_day": [sums("day", day)],

@@ -19,7 +19,6 @@ const BETWEEN: &str = "\n\n";
 #[derive(Serialize)]
 struct Body<'a> {
     model: &'a str,
-    messages: Vec<Sent>,
     stream: bool,
     stream_options: StreamOptions,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -32,6 +31,8 @@ struct Body<'a> {
     max_completion_tokens: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reasoning_effort: Option<&'a str>,
+    /// Last, so that the next request repeats this one to its end.
+    messages: Vec<Sent>,
 }
 
 #[derive(Serialize)]

@@ -65,6 +65,18 @@ impl Address {
         url
     }
 
+    /// The address of a path that stands beside the versions of the API.
+    pub(super) fn at_root(&self, path: &str) -> Url {
+        let mut url = self.url.clone();
+        url.set_path(path);
+        url
+    }
+
+    /// Scheme, host and port, for messages.
+    pub(super) fn origin(&self) -> String {
+        format!("{}://{}", self.url.scheme(), self.host())
+    }
+
     /// True when requests stay on this machine.
     pub(super) fn is_loopback(&self) -> bool {
         let host = self.url.host_str().unwrap_or_default();

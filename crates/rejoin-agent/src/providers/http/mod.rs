@@ -6,6 +6,7 @@
 
 mod address;
 mod answer;
+mod list;
 mod settings;
 mod wait;
 
@@ -95,7 +96,7 @@ impl Http {
                 Ok(reply) => return Ok(reply),
                 Err(failure) => failure,
             };
-            failure.error = self.explain(failure.error, key.as_ref());
+            failure.error = self.explain(failure.error, key.as_ref(), "a reply");
             if failure.status == Some(StatusCode::UNAUTHORIZED) && self.keys.can_change() && !is_key_renewed {
                 is_key_renewed = true;
                 self.keys.forget().await;
@@ -151,7 +152,9 @@ impl Http {
         let client = self.client.get_or_try_init(|| async { self.build() }).await.map_err(Failed::new)?;
         let url = self.address.endpoint(post.path);
         let posted = client.post(url).headers(self.headers(post, key)).body(post.body.clone()).send();
-        let response = self.patient(posted).await?;
+        let limit = self.settings.idle_timeout;
+        let answered = timeout(limit, posted).await.map_err(|_| self.silent(limit))?;
+        let response = answered.map_err(|error| self.broken(error))?;
         let status = response.status();
         let kind = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
         let is_page = kind.is_some_and(|kind| kind.contains("json") || kind.contains("html"));
@@ -235,16 +238,45 @@ impl Http {
             let why = format!("nothing arrived for {} seconds", limit.as_secs_f32());
             Failed::new(Error::new(ErrorKind::Network, why))
         })?;
-        outcome.map_err(|error| {
+        outcome.map_err(|error| self.broken(error))
+    }
+
+    /// A connection that was not made, or broke.
+    fn broken(&self, error: reqwest::Error) -> Failed {
+        if !(error.is_connect() && is_refused(&error)) {
             // The URL may hold what should not be shown.
-            Failed::new(Error::new(ErrorKind::Network, "the connection failed").because(error.without_url()))
-        })
+            let cause = error.without_url();
+            return Failed::new(Error::new(ErrorKind::Network, "the connection failed").because(cause));
+        }
+        let mut why = format!("could not connect to {} at {}", self.title(), self.address.origin());
+        if let Some(start) = self.settings.start.as_ref().filter(|_| self.address.is_loopback()) {
+            why += &format!("; start it with `{start}`");
+        }
+        let error = Error::new(ErrorKind::Unreachable, why);
+        // What is not running on this machine does not start by being asked again.
+        Failed { is_passing: !self.address.is_loopback(), ..Failed::new(error) }
+    }
+
+    /// What it is called in messages.
+    fn title(&self) -> String {
+        self.settings.title.clone().unwrap_or_else(|| format!("`{}`", self.settings.name))
+    }
+
+    /// The provider said nothing for so long. To wait as long again would try anyone's patience.
+    fn silent(&self, limit: Duration) -> Failed {
+        let (title, place) = (self.title(), self.address.origin());
+        let why = format!("{title} at {place} did not answer within {} s", limit.as_secs_f32());
+        Failed { is_passing: false, ..Failed::new(Error::new(ErrorKind::Silent, why)) }
     }
 
     /// Says whom we asked, and takes the key out of whatever the error holds.
-    fn explain(&self, error: Error, key: Option<&Key>) -> Error {
+    fn explain(&self, error: Error, key: Option<&Key>, wanted: &str) -> Error {
         let (kind, wait) = (error.kind(), error.wait());
-        let message = format!("ask `{}` at `{}` for a reply", self.settings.name, self.address.host());
+        // These say whom themselves, in one line.
+        if matches!(kind, ErrorKind::Unreachable | ErrorKind::Silent) {
+            return error;
+        }
+        let message = format!("ask `{}` at `{}` for {wanted}", self.settings.name, self.address.host());
         let outer = Error::new(kind, message).retry_after(wait);
         match key {
             // Only then is the chain of causes lost: a key must not survive in any of them.
@@ -273,9 +305,20 @@ impl Provider for Http {
         Some(self.wire.post(request).body)
     }
 
+    fn models(&self) -> Future<'_, Result<Vec<String>>> {
+        Box::pin(self.list())
+    }
+
     fn reply<'a>(&'a self, request: Request<'a>, listen: &'a mut Listener<'_>) -> Future<'a, Result<Reply>> {
         Box::pin(self.ask(request, listen))
     }
+}
+
+/// True when nobody listens at the address.
+fn is_refused(error: &reqwest::Error) -> bool {
+    let causes = std::iter::successors(error.source(), |cause| (*cause).source());
+    let mut system = causes.filter_map(|cause| cause.downcast_ref::<std::io::Error>());
+    system.any(|error| error.kind() == std::io::ErrorKind::ConnectionRefused)
 }
 
 /// Reads what follows a complete reply, so that the connection can serve the next request.

@@ -10,6 +10,10 @@ use crate::providers::KeySource;
 pub struct HttpSettings {
     /// The name it is configured under.
     pub name: String,
+    /// What it is called in messages; its name in backticks when not set.
+    pub title: Option<String>,
+    /// The command that starts it on this machine.
+    pub start: Option<String>,
     /// Where it is, with or without a version such as `/v1`; the API's own address when not set.
     pub base_url: Option<String>,
     /// Where its key comes from.
@@ -22,6 +26,8 @@ pub struct HttpSettings {
     pub connect_timeout: Duration,
     /// How long the provider may be silent. A model may think for minutes before its first word.
     pub idle_timeout: Duration,
+    /// How long a list of models may take.
+    pub list_timeout: Duration,
     /// How much the model thinks before it speaks, for an API that has such a setting.
     pub thinking: ThinkingBudget,
     /// How hard the model should think, in the provider's words such as `high`,
@@ -50,12 +56,15 @@ impl HttpSettings {
     pub fn new(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
+            title: None,
+            start: None,
             base_url: None,
             key: KeySource::None,
             max_retries: 5,
             first_wait: Duration::from_millis(250),
             connect_timeout: Duration::from_secs(15),
             idle_timeout: Duration::from_secs(300),
+            list_timeout: Duration::from_secs(15),
             thinking: ThinkingBudget::Usual,
             reasoning_effort: None,
             reasoning_summary: None,

@@ -16,7 +16,6 @@ struct Body<'a> {
     store: bool,
     #[serde(skip_serializing_if = "str::is_empty")]
     instructions: &'a str,
-    input: Vec<Item>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     include: &'static [&'static str],
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -27,6 +26,8 @@ struct Body<'a> {
     reasoning: Option<Reasoning<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     max_output_tokens: Option<u64>,
+    /// Last, so that the next request repeats this one to its end.
+    input: Vec<Item>,
 }
 
 #[derive(Serialize)]

@@ -56,7 +56,7 @@ pub(super) fn run(args: Args, context: &Context) -> Result<(), Failure> {
         context.note(&format!("The variable {variable} holds one too, and is looked at first."));
     }
     if known.model.is_none() {
-        context.note(&format!("Next: run `rejoin provider set {name} --model MODEL`"));
+        context.note(&format!("Next: run `rejoin setup --provider {name}`"));
     }
     Ok(())
 }

@@ -88,7 +88,7 @@ async fn compact(
     let mut quiet = Quiet::begin(context, archive, stored, None, &Asked::Partner(overrides))?;
     if quiet.talk.provider().api() == Api::Offline {
         return Err(Failure::invalid("no model is configured that could write a summary").hint(
-            "choose one with `rejoin provider set NAME --model M`, or add `--provider NAME --model M`",
+            "run `rejoin setup`, or add `--provider NAME --model MODEL`",
         ));
     }
     let CompactSettings { window, .. } =

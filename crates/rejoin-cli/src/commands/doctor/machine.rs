@@ -57,7 +57,7 @@ fn check_chosen(context: &Context) -> Option<Finding> {
         return None;
     }
     if known.model.is_none() {
-        let remedy = format!("run `rejoin provider set {name} --model MODEL`");
+        let remedy = format!("run `rejoin setup --provider {name}`");
         return Some(Finding::warning("provider", format!("no model of `{name}` is chosen"), remedy));
     }
     match find_key(context, &known) {

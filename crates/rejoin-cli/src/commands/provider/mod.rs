@@ -48,7 +48,7 @@ fn missing(known: &Known, place: &KeyPlace) -> Option<String> {
         return None;
     }
     match (&known.model, place) {
-        (None, _) => Some(format!("rejoin provider set {name} --model MODEL")),
+        (None, _) => Some(format!("rejoin setup --provider {name}")),
         (Some(_), KeyPlace::Missing) => Some(format!("rejoin auth set {name}")),
         (Some(_), _) => None,
     }

@@ -4,11 +4,9 @@ use serde::Serialize;
 
 use crate::commands::provider::missing;
 use crate::config::keys::is_member_name;
-use crate::config::value::Value;
-use crate::config::{file, write};
 use crate::context::Context;
 use crate::error::Failure;
-use crate::provider::{FoundKey, KeyPlace, Known, find_key, unknown};
+use crate::provider::{Choice, Chosen, FoundKey, KeyPlace, Known, find_key, unknown};
 use crate::ui::json;
 
 /// Choose the provider of new conversations
@@ -60,18 +58,13 @@ pub(super) fn run(args: Args, context: &Context) -> Result<(), Failure> {
         return Err(unknown(&context.config, name));
     }
     let kind = args.kind.clone().or_else(|| is_new.then(|| "openai-chat".to_owned()));
-    let fields = [("kind", &kind), ("base_url", &args.base_url), ("model", &args.model)];
-    let path = context.surroundings.user_config_file()?;
-    let old = file::text_of(&path)?.unwrap_or_default();
-    let mut new = write::with_setting(&path, &old, &["provider".to_owned()], text("provider", name)?)?;
-    for (field, value) in fields {
-        if let Some(value) = value {
-            let segments = ["providers", name, field].map(str::to_owned);
-            new = write::with_setting(&path, &new, &segments, text(field, value)?)?;
-        }
-    }
-    let effect = write::check(&path, &old, &new, &context.surroundings, context.config.project())?;
-    write::replace(&path, &new)?;
+    let choice = Choice {
+        name,
+        kind: kind.as_deref(),
+        base_url: args.base_url.as_deref(),
+        model: args.model.as_deref(),
+    };
+    let Chosen { path, config: effect } = choice.store(context)?;
 
     // What counts from now on is what was written, with everything that stands above it.
     let config = effect.as_ref().unwrap_or(&context.config);
@@ -99,16 +92,6 @@ pub(super) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     }
     context.note(&format!("Next: run `{}`", next.unwrap_or_else(|| "rejoin \"hello\"".to_owned())));
     Ok(())
-}
-
-/// A value that fits a key of text.
-fn text(field: &str, value: &str) -> Result<toml_edit::Value, Failure> {
-    use crate::config::shape::Shape;
-    let checked = Shape::Text.read_text(value);
-    checked.as_ref().map(Value::to_toml).ok_or_else(|| {
-        Failure::usage(format!("set `{field}` to `{}`", value.escape_debug()))
-            .because(Shape::Text.complaint_about(value))
-    })
 }
 
 fn tell_key(known: &Known, found: &FoundKey) -> Option<String> {

@@ -68,7 +68,7 @@ const COMMANDS: &[Command] = &[
     command("stop", "", "pause this conversation and leave", Takes::Nothing, lifecycle::stop),
     command("complete", "", "mark this conversation as done and leave", Takes::Nothing, lifecycle::complete),
     command("model", "[MODEL]", "ask another model", Takes::Text, partner::model),
-    command("provider", "[NAME]", "ask another provider", Takes::Text, partner::provider),
+    command("provider", "[NAME [MODEL]]", "ask another provider", Takes::Text, partner::provider),
     command("tools", "", "the tools the model may ask for", Takes::Nothing, view::tools),
     command("thinking", "", "show thinking, or fold it again", Takes::Nothing, view::thinking),
     command("quit", "", "leave", Takes::Nothing, help::quit),

@@ -6,7 +6,7 @@ use super::After;
 use crate::compaction::{self, share};
 use crate::error::Failure;
 use crate::prompt::Prompt;
-use crate::talk::{Overrides, Partner, partner};
+use crate::talk::{Asker, Overrides, Partner, partner};
 use crate::ui::paint::Meaning;
 use crate::ui::size;
 
@@ -19,17 +19,19 @@ pub(super) fn model(prompt: &mut Prompt<'_>, model: &str) -> Result<After, Failu
     tell(prompt)
 }
 
-/// Asks another provider from here on, or tells which is asked. Its own model is asked for.
-pub(super) fn provider(prompt: &mut Prompt<'_>, provider: &str) -> Result<After, Failure> {
-    if !provider.is_empty() {
-        let provider = Some(provider.to_owned());
-        let overrides = Overrides { provider, model: None, base_url: None, ..prompt.overrides.clone() };
+/// Asks another provider from here on, or tells which is asked. Its own model is asked for unless one is named.
+pub(super) fn provider(prompt: &mut Prompt<'_>, named: &str) -> Result<After, Failure> {
+    let mut words = named.split_whitespace().map(str::to_owned);
+    if let (Some(provider), model) = (words.next(), words.next()) {
+        let provider = Some(provider);
+        let overrides = Overrides { provider, model, base_url: None, ..prompt.overrides.clone() };
         ask_instead(prompt, overrides)?;
     }
     tell(prompt)
 }
 
 fn ask_instead(prompt: &mut Prompt<'_>, overrides: Overrides) -> Result<(), Failure> {
+    let overrides = Overrides { asker: Asker::Prompt, ..overrides };
     let Partner { provider, model } = partner(prompt.context, &overrides)?;
     let settings = compaction::settings(&prompt.context.config, provider.as_ref(), &model);
     let talk = &mut prompt.session.talk;

@@ -44,6 +44,11 @@ impl ArchiveState<'_> {
         self.archive.put_state(None, name, Some(text), Safety::Unsynced)
     }
 
+    /// Remembers a text under a name for a conversation. A power cut soon afterwards may undo it.
+    pub fn remember_for_unsynced(&self, conversation: ConversationId, name: &str, text: &str) -> Result<()> {
+        self.archive.put_state(Some(conversation), name, Some(text), Safety::Unsynced)
+    }
+
     /// Remembers a text under a name for a conversation, or forgets it. It goes when the conversation goes.
     pub fn remember_for(&self, conversation: ConversationId, name: &str, text: Option<&str>) -> Result<()> {
         self.archive.put_state(Some(conversation), name, text, Safety::Synced)
