@@ -7,9 +7,9 @@ use crate::context::Context;
 use crate::error::Failure;
 use crate::named;
 
-/// Pin a message, so that compaction never leaves it out
+/// Pin a message so that compaction keeps it
 ///
-/// A pinned message is sent to the model as it was said, also when a summary stands for what is around it.
+/// A pinned message is always sent in full, even when a summary replaces the messages around it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -20,7 +20,7 @@ pub(crate) struct Args {
     /// The message
     message: String,
 
-    /// Take the pin away
+    /// Remove the pin
     #[arg(long)]
     remove: bool,
 }

@@ -22,8 +22,7 @@ fn a_message_beside_a_command_is_refused() {
 
     let outcome = world.rejoin(["hello", "man"]).run();
 
-    let expected =
-        "error: both a message, `hello`, and a command\nhint: put a message of several words in quotes\n";
+    let expected = "error: both a message, `hello`, and a command\nhint: quote a message of several words\n";
     assert_eq!(outcome, Outcome::failure(2, expected));
 }
 

@@ -86,8 +86,7 @@ fn a_disk_that_fills_loses_nothing_and_works_again_with_room() {
 
     let place = world.path("home/.local/share/rejoin/rejoin.db");
     let expected = format!(
-        "error: append line {} of the input\n  caused by: write to the database `{}`\n  \
-         caused by: append a turn\n  caused by: the disk is full\n\
+        "error: could not append line {} of the input: could not write to the database `{}`: could not append a turn: the disk is full\n\
          hint: free some space and try again; `rejoin purge` works on a full disk; what was stored before is safe\n",
         stopped.receipts.len() + 1,
         place.display()

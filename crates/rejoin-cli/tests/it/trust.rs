@@ -143,8 +143,8 @@ fn without_a_terminal_trust_needs_yes() {
 [world]/project/.rejoin/config.toml sets:
   line 1: git.commit_sessions = true
           whether conversations are committed to the repository
-error: nobody at a terminal to confirm this
-hint: add `--yes` to go ahead without being asked
+error: not running in a terminal
+hint: pass `--yes` to confirm
 ";
     assert_eq!(outcome, Outcome::failure(1, expected));
     assert!(!world.path("home/.local/share/rejoin/trust.toml").exists());
@@ -160,8 +160,7 @@ fn a_linked_file_is_never_trusted() {
     let refusal = world.rejoin(["trust", "--yes"]).run();
     let outcome = world.rejoin(["config", "get", "retention.days"]).run();
 
-    let expected = "error: trust `[world]/project`\n  \
-                    caused by: the file is reached through a symbolic link\n\
+    let expected = "error: could not trust `[world]/project`: the file is reached through a symbolic link\n\
                     hint: put a regular file in place of the link, then run `rejoin trust` again\n";
     assert_eq!(refusal, Outcome::failure(1, expected));
     let stderr = "warning: ignored `[world]/project/.rejoin/config.toml`: it is reached through a symbolic link that \

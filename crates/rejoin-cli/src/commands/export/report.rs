@@ -146,7 +146,7 @@ impl Report {
                     .collect();
                 let (_, first) = self.failed.remove(0);
                 let failure = first.retold(format!("{failed} of {all} conversations could not be exported"));
-                let failure = failure.because(told.join("\n  "));
+                let failure = failure.because(if failed > 1 { format!("\n  {}", told.join("\n  ")) } else { told.join("") });
                 Err(match first.next_step() {
                     Some(hint) => failure.hint(hint),
                     None => failure,

@@ -27,7 +27,7 @@ pub(super) fn compact(prompt: &mut Prompt<'_>, word: &str) -> Result<After, Fail
     }
     let talk = &prompt.session.talk;
     if talk.provider().api() == Api::Offline {
-        return Err(Failure::invalid("no model is configured that could write a summary")
+        return Err(Failure::invalid("no model is configured to write a summary")
             .hint("choose one with /provider NAME, then try again"));
     }
     let foreseen = prompt.runtime.block_on(talk.foresee());

@@ -219,5 +219,5 @@ impl Kept {
 }
 
 pub(super) fn no_message(id: MessageId) -> Error {
-    Error::not_found(format!("there is no message `{id}` in this conversation"))
+    Error::not_found(format!("no message `{id}` in this conversation"))
 }

@@ -66,7 +66,7 @@ impl fmt::Debug for Model {
 }
 
 fn unknown(id: ConversationId) -> Error {
-    Error::not_found(format!("there is no conversation `{id}`"))
+    Error::not_found(format!("no conversation `{id}`"))
 }
 
 impl State {
@@ -210,7 +210,7 @@ impl Store for Model {
                 branches: Vec::new(),
                 messages: BTreeMap::new(),
             },
-            (Some(_), Some(_)) => return Err(Error::conflict(format!("conversation `{id}` exists already"))),
+            (Some(_), Some(_)) => return Err(Error::conflict(format!("conversation `{id}` already exists"))),
             (None, None) => return Err(unknown(id)),
         };
         let forked = kept.grow(turn)?;

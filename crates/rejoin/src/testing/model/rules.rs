@@ -15,7 +15,7 @@ pub(super) fn check_turn(turn: &Turn<'_>) -> Result<()> {
     }
     let mut ids = HashSet::new();
     match turn.entries.iter().find(|entry| !ids.insert(entry.id)) {
-        Some(entry) => Err(Error::conflict(format!("message id `{}` stands twice in one turn", entry.id))),
+        Some(entry) => Err(Error::conflict(format!("message id `{}` appears twice in one turn", entry.id))),
         None => Ok(()),
     }
 }
@@ -25,7 +25,9 @@ pub(super) fn check_change(change: &Change<'_>) -> Result<()> {
     let Change::Rewrite { messages, .. } = change else { return Ok(()) };
     let mut ids = HashSet::new();
     match messages.iter().find(|message| !ids.insert(message.id)) {
-        Some(twice) => Err(Error::conflict(format!("message id `{}` stands twice in one rewrite", twice.id))),
+        Some(twice) => {
+            Err(Error::conflict(format!("message id `{}` appears twice in one rewrite", twice.id)))
+        }
         None => Ok(()),
     }
 }
