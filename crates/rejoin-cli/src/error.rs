@@ -266,26 +266,26 @@ impl From<rejoin::Error> for Failure {
 /// What to do about a failure of the store, wherever it was met.
 fn next_step(error: &rejoin::Error) -> Option<&'static str> {
     if Displaced::cause_of(error).is_some() {
-        return Some("put the file back where it was, or start again with what is there now");
+        return Some("restore the file, or start again with what is there now");
     }
     let causes = std::iter::successors(error.source(), |cause| (*cause).source());
     let system = causes.filter_map(|cause| cause.downcast_ref::<io::Error>()).next();
     if system.and_then(Errno::from_io_error).is_some_and(|errno| matches!(errno, Errno::MFILE | Errno::NFILE))
     {
-        return Some("raise the limit on open files, for instance with `ulimit -n 1024`, and try again");
+        return Some("raise the limit on open files, for example with `ulimit -n 1024`, and try again");
     }
     match (error.kind(), system.map(io::Error::kind)) {
         (_, Some(io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)) => Some(
-            "free some space and try again; `rejoin purge` works on a full disk; what was stored before is safe",
+            "free some space and try again; `rejoin purge` works on a full disk; stored conversations are safe",
         ),
         (_, Some(io::ErrorKind::FileTooLarge)) => Some(
-            "raise the limit on the size of files, for instance with `ulimit -f unlimited`, and try again; what was stored \
-             before is safe",
+            "raise the limit on the size of files, for example with `ulimit -f unlimited`, and try again; stored \
+             conversations are safe",
         ),
         // What was given is at fault, and not the store.
         (ErrorKind::Invalid, Some(io::ErrorKind::PermissionDenied)) => None,
         (_, Some(io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)) => {
-            Some("run `rejoin doctor` to see whose it is, or name another store with `--store`")
+            Some("run `rejoin doctor` to see who owns it, or name another store with `--store`")
         }
         (ErrorKind::Locked, _) => Some("try again; `rejoin doctor` names the program that is writing"),
         (ErrorKind::Corrupt, _) => Some("run `rejoin verify` to see what is still readable"),

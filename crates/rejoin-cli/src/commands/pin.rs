@@ -48,7 +48,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
         return context.answer_json(&Pinned { conversation, message, pinned: is_pinned, was });
     }
     let done = match (was, is_pinned) {
-        (false, true) => "Pinned, so compaction never leaves it out",
+        (false, true) => "Pinned; compaction keeps it",
         (true, true) => "Pinned already",
         (true, false) => "Took away the pin",
         (false, false) => "It was not pinned",

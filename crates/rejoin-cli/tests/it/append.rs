@@ -230,7 +230,7 @@ fn a_bad_line_ends_the_run_and_the_lines_before_it_stay() {
 
     let expected = format!(
         "error: could not append line 3 of the input: `robot` is not a role; \
-         roles are system, user, assistant and tool at column 24\n{STORED_BEFORE}"
+         expected system, user, assistant or tool at column 24\n{STORED_BEFORE}"
     );
     assert_eq!((outcome.stdout.lines().count(), outcome.stderr, outcome.code), (1, expected, 1));
     assert_eq!(said(&world, &id), messages(&[("user", "Where to eat?")]));
@@ -362,7 +362,7 @@ fn wrong_names_and_flags_are_refused() {
     assert_eq!(told, expected);
     assert!(twin.stderr.starts_with("error: `twin` could be any of 2: "), "{}", twin.stderr);
     assert_eq!((twin.code, role.code), (1, 2));
-    assert!(role.stderr.contains("roles are system, user, assistant and tool"), "{}", role.stderr);
+    assert!(role.stderr.contains("expected system, user, assistant or tool"), "{}", role.stderr);
 }
 
 #[test]

@@ -190,7 +190,7 @@ fn set_keeps_comments_and_creates_nothing_else() {
     let outcome = world.rejoin(["config", "set", "retention.days", "forever"]).run();
 
     let note = "Set retention.days to forever in [world]/home/.config/rejoin/config.toml\n\
-                Conversations are kept for ever.\n";
+                Conversations are kept forever.\n";
     assert_eq!(outcome, Outcome::note(note));
     let expected = "# mine\n[retention]\ndays = \"forever\" # a season\n";
     assert_eq!(world.read("home/.config/rejoin/config.toml"), expected);

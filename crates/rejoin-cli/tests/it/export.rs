@@ -70,7 +70,7 @@ fn what_is_there_is_not_replaced_unasked() {
     };
     assert_eq!(first, done("Exported 1 conversation.\n"));
     assert_eq!(same, done("Exported 0 conversations; 1 file already exists.\n"));
-    let told = "error: `[world]/project/a.md` is there already\n\
+    let told = "error: `[world]/project/a.md` already exists\n\
                 hint: pass `--yes` to replace it, or `--output` to write elsewhere\n";
     assert_eq!((refused.stderr.as_str(), refused.stdout.as_str(), kept.as_str()), (told, "", "mine"));
     assert_eq!(forced["exported"][0]["state"], "replaced");

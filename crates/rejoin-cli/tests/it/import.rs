@@ -171,7 +171,7 @@ fn an_empty_file_is_told() {
     let outcome = world.rejoin(["import", "a.jsonl"]).run();
 
     let expected = "error: `[world]/project/a.jsonl` is empty\n\
-                    hint: name what another program wrote, or say which it was: \
+                    hint: choose another file, or name its format: \
                     `rejoin import --from FORMAT [world]/project/a.jsonl`\n";
     assert_eq!(outcome, Outcome::failure(1, expected));
 }
@@ -216,7 +216,7 @@ fn a_file_that_may_not_be_read_is_told() {
 fn without_anything_to_import_the_next_step_is_told() {
     let outcome = World::new().rejoin(["import"]).run();
 
-    let expected = "error: nothing to import was named\nhint: run `rejoin import --scan` to look for the history of \
+    let expected = "error: nothing to import was named\nhint: run `rejoin import --scan` to find the history of \
                     other programs, or name a file\n";
     assert_eq!(outcome, Outcome::failure(2, expected));
 }

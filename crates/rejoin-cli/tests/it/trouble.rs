@@ -118,7 +118,7 @@ fn a_full_disk_is_told_and_what_was_stored_before_stays() {
     let after = world.rejoin(["verify", "--store", &store, "--json"]).run();
 
     let expected = "error: could not start a conversation: could not write to the database `[world]/small/rejoin.db`: could not append a turn: the disk is full\n\
-                    hint: free some space and try again; `rejoin purge` works on a full disk; what was stored before is safe\n";
+                    hint: free some space and try again; `rejoin purge` works on a full disk; stored conversations are safe\n";
     assert_eq!(outcome, Outcome::failure(1, expected));
     assert!(after.stdout.starts_with("{\"conversations\":1,"), "{after:?}");
 }
@@ -177,7 +177,7 @@ fn a_first_use_on_a_full_disk_is_told() {
 
     let outcome = world.rejoin(["new", "--store", &store]).run();
 
-    let hint = "hint: free some space and try again; `rejoin purge` works on a full disk; what was stored before is safe";
+    let hint = "hint: free some space and try again; `rejoin purge` works on a full disk; stored conversations are safe";
     assert_eq!((outcome.stderr.lines().last(), outcome.code), (Some(hint), 1), "{}", outcome.stderr);
 }
 

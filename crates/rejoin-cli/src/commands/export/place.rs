@@ -104,7 +104,7 @@ impl Replacing {
             return Err(there());
         }
         let others = if self.conversations > 1 { ", and others that are" } else { "" };
-        let question = Shown::line(&format!("{} is there already. Replace it{others}?", path.display()));
+        let question = Shown::line(&format!("{} already exists. Replace it{others}?", path.display()));
         let answer = context.confirm(&question, self.consent);
         self.is_refused = answer.is_err();
         if answer.is_ok() {

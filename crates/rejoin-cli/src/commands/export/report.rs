@@ -101,7 +101,7 @@ impl Report {
         }
         match counted(State::Same) {
             0 => format!("{told}."),
-            same => format!("{told}; {} there already.", size::count(same, "file was", "files were")),
+            same => format!("{told}; {}.", size::count(same, "file already exists", "files already exist")),
         }
     }
 

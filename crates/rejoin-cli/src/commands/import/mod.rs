@@ -41,7 +41,7 @@ use crate::ui::consent::Shown;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  rejoin import --scan                      Find other programs' history, then ask
+  rejoin import --scan                      Find history, then ask
   rejoin import --scan --watch              Keep importing until interrupted
   rejoin import ~/.claude/projects
   rejoin import --dry-run session.jsonl     See what would be imported

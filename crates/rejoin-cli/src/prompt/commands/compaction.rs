@@ -85,7 +85,7 @@ pub(super) fn pin(prompt: &mut Prompt<'_>, name: &str) -> Result<After, Failure>
         "No longer pinned"
     } else {
         prompt.runtime.block_on(talk.pin(message))?;
-        "Pinned, so compaction never leaves it out"
+        "Pinned; compaction keeps it"
     };
     let said = fit::snippet(&found.message.text(), SAID);
     prompt.line(Meaning::Plain, &format!("{done}: \"{said}\" {message}"))?;

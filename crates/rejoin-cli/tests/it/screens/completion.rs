@@ -115,7 +115,7 @@ fn what_a_shell_would_run_is_not_offered() {
     world.started("a $(reboot) `x`");
     world.user_config("[models.\"$(reboot)\"]\ncontext_window = 8192\n");
 
-    let offers = [offered(&world, "bash", &["--model", ""]), offered(&world, "bash", &["show", "a"])];
+    let offers = [offered(&world, "bash", &["--model", ""]), offered(&world, "bash", &["show", "a-re"])];
 
     assert_eq!(offers, [Vec::<String>::new(), vec!["a-reboot-x".to_owned()]]);
 }

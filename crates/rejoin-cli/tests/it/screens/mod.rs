@@ -6,6 +6,7 @@ mod answers;
 mod completion;
 mod errors;
 mod help;
+mod picture;
 
 use crate::world::{Outcome, World};
 
