@@ -30,9 +30,13 @@ docs:
 deny:
     cargo deny check bans licenses sources
 
+# Install the command, optimized as it is measured
+install:
+    cargo install --profile dist --path crates/rejoin-cli
+
 # Measure Rejoin and the limit side by side
 bench *options:
-    cargo run --release -p rejoin-bench -- {{options}}
+    cargo run --profile dist -p rejoin-bench -- {{options}}
 
 # Count the instructions and syncs of common commands and compare them with bench/counts.md; --write replaces it
 counts *options:
@@ -41,6 +45,10 @@ counts *options:
 # Write docs/cli.md from the commands' help
 help-pages:
     REJOIN_WRITE_DOCS=1 cargo test -p rejoin-cli --bin rejoin -- documents
+
+# Write docs/demo.svg, the picture in the README, from the commands in docs/demo.sh
+demo:
+    REJOIN_WRITE_DOCS=1 cargo test -p rejoin-cli --test it screens::picture
 
 # The long versions of the tests that inject faults: every call of every command, not a sample. docs/proofs.md has the figures
 prove:

@@ -2,7 +2,7 @@
 """A contestant in another language: one file of JSON lines, appended and synced.
 
 Shows the protocol of the README in full. It has no index, so it leaves out search, and its fork is a line.
-Run: cargo run --release -p rejoin-bench -- --only append,load --peer "python3 bench/peers/plain_lines.py"
+Run: cargo run --profile dist -p rejoin-bench -- --only append,load --peer "python3 bench/peers/plain_lines.py"
 """
 
 import json

@@ -9,7 +9,7 @@ use serde::Serialize;
 #[derive(Debug, Parser)]
 #[command(
     name = "rejoin-bench",
-    after_help = "Example: cargo run --release -p rejoin-bench -- --only append,load"
+    after_help = "Example: cargo run --profile dist -p rejoin-bench -- --only append,load"
 )]
 pub(crate) struct Options {
     /// Measure every operation this many times over, contestants taking turns

@@ -1,6 +1,6 @@
 //! How long a search takes in a new process: plain files beside SQLite, with the same conversations.
 //!
-//! `cargo run --release -p rejoin-bench --bin searching -- 20x10000 10000x20` measures stores of so many
+//! `cargo run --profile dist -p rejoin-bench --bin searching -- 20x10000 10000x20` measures stores of so many
 //! conversations by so many messages. Each search is made by a process of its own, which is measured from
 //! when it opens the store. The middle one of nine counts. It fails where a rare word takes plain files
 //! more than ten times as long as SQLite.

@@ -1,6 +1,7 @@
 //! Listing the newest conversations with a new process, against a program that does nothing.
 
-use std::path::PathBuf;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
@@ -56,9 +57,9 @@ fn nothing() -> Result<PathBuf> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut build = Command::new(cargo);
     build.args(["build", "--quiet", "--package", "rejoin-bench", "--bin", "nothing"]);
-    if !cfg!(debug_assertions) {
-        build.arg("--release");
-    }
+    // A profile's directory has its name, except that of `dev`.
+    let directory = program.parent().and_then(Path::file_name).and_then(OsStr::to_str);
+    build.args(["--profile", directory.filter(|name| *name != "debug").unwrap_or("dev")]);
     let status = build.status().context(|| "build the program that does nothing".into())?;
     if status.success() { Ok(program) } else { Err(format!("building `nothing` ended with {status}").into()) }
 }

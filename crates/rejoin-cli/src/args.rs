@@ -4,20 +4,20 @@ use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 use clap::error::ErrorKind;
-use clap::{Args, FromArgMatches, Parser};
+use clap::{Args, CommandFactory, FromArgMatches, Parser};
 
-use crate::commands::{Command, talk};
+use crate::commands::{Command, first_screen, talk};
 use crate::config::Overrides;
 use crate::context::{Format, Manner, Notes, Pager};
 use crate::ui::paint::ColorChoice;
 
-/// Keep, find and continue conversations with AI models
+/// Talk to AI models, and find, branch and resume every conversation
 ///
-/// Talk to a model, leave, and come back. Any script or agent can keep its
-/// history here too, with `rejoin append`.
+/// Start a conversation, leave, and resume it later. Scripts and agents can store their history here
+/// too, with `rejoin append`.
 #[derive(Debug, Parser)]
 #[command(name = "rejoin", version, after_help = EXAMPLES)]
-#[command(subcommand_value_name = "COMMAND")]
+#[command(subcommand_value_name = "COMMAND", disable_help_subcommand = true)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     pub(crate) talk: talk::Args,
@@ -30,27 +30,51 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
+    /// The program as clap knows it, with the options in its help that every command takes.
+    pub(crate) fn with_global_options() -> clap::Command {
+        Self::command().mut_args(|arg| {
+            let is_global = arg.get_help_heading() == Some(GLOBAL);
+            if is_global { arg.hide(false) } else { arg }
+        })
+    }
+
     /// Reads the command line.
     ///
     /// To describe every command to clap takes longer than most of them run, so only the one that
     /// is named first is described. What is wrong, or asks for help, is read again among all of
     /// them, because the answer may name any.
     pub(crate) fn read(words: impl Iterator<Item = OsString> + Clone) -> Result<Self, clap::Error> {
+        if asks_for_all_help(words.clone().skip(1)) {
+            return Self::read_among_all(["rejoin", "help", "--all"].map(OsString::from).into_iter());
+        }
         let first = words.clone().nth(1);
         let described = first.as_deref().and_then(OsStr::to_str).and_then(describe_for);
         let matches = described.map(|root| root.try_get_matches_from(words.clone()));
         match matches {
-            Some(Ok(matches)) => Self::from_arg_matches(&matches).or_else(|_| Self::try_parse_from(words)),
+            Some(Ok(matches)) => Self::from_arg_matches(&matches).or_else(|_| Self::read_among_all(words)),
             Some(Err(error)) if error.kind() == ErrorKind::DisplayVersion => Err(error),
-            Some(Err(_)) | None => Self::try_parse_from(words),
+            Some(Err(_)) | None => Self::read_among_all(words),
         }
     }
+
+    fn read_among_all(words: impl Iterator<Item = OsString>) -> Result<Self, clap::Error> {
+        let root = Self::command().override_help(first_screen());
+        Self::from_arg_matches(&root.try_get_matches_from(words)?)
+    }
+}
+
+/// Whether this is `--help --all`, which clap would answer at its first word.
+fn asks_for_all_help(words: impl Iterator<Item = OsString>) -> bool {
+    let mut words: Vec<OsString> = words.take(3).collect();
+    words.sort();
+    words == ["--all", "--help"] || words == ["--all", "-h"]
 }
 
 /// The program with the one command that a command line names first, or none when it asks for the version.
 fn describe_for(first: &str) -> Option<clap::Command> {
     let root = || {
         let root = clap::Command::default().name("rejoin").version(env!("CARGO_PKG_VERSION"));
+        let root = root.disable_help_subcommand(true);
         Everywhere::augment_args(talk::Args::augment_args(root))
     };
     match first {
@@ -68,41 +92,42 @@ Examples:
   rejoin search lisbon
   rejoin tree";
 
-/// The flags every command takes.
+const GLOBAL: &str = "Global options";
+
+/// The flags every command takes. Only `help --all` shows them.
 #[derive(Args, Clone, Debug)]
-#[command(next_help_heading = "Global options")]
+#[command(next_help_heading = GLOBAL)]
 pub(crate) struct Everywhere {
     /// Use this store, such as `sqlite:history.db`
-    #[arg(long, global = true, value_name = "URL")]
+    #[arg(long, global = true, hide = true, value_name = "URL")]
     store: Option<String>,
 
-    // Hidden while there is no such store, because nobody can use it.
     /// Keep conversations as plain files in a directory (`--store jsonl:DIR`)
-    #[arg(long, global = true, value_name = "DIR", conflicts_with = "store", hide = true)]
+    #[arg(long, global = true, hide = true, value_name = "DIR", conflicts_with = "store")]
     conversation_dir: Option<PathBuf>,
 
-    /// Open a vault with the passphrase or recovery key in this file
-    #[arg(long, global = true, value_name = "FILE")]
+    /// Unlock a vault with the passphrase or recovery key in this file
+    #[arg(long, global = true, hide = true, value_name = "FILE")]
     passphrase_file: Option<PathBuf>,
 
-    /// Work as if started in this directory
-    #[arg(long, global = true, value_name = "DIR")]
+    /// Run as if started in this directory
+    #[arg(long, global = true, hide = true, value_name = "DIR")]
     project: Option<PathBuf>,
 
-    /// Answer with JSON
-    #[arg(long, global = true)]
+    /// Print JSON
+    #[arg(long, global = true, hide = true)]
     json: bool,
 
-    /// When to use colour
-    #[arg(long, global = true, value_name = "WHEN", value_enum, default_value = "auto")]
+    /// When to use color
+    #[arg(long, global = true, hide = true, value_name = "WHEN", value_enum, default_value = "auto")]
     color: ColorChoice,
 
-    /// Never show an answer page by page
-    #[arg(long, global = true)]
+    /// Do not use a pager
+    #[arg(long, global = true, hide = true)]
     no_pager: bool,
 
-    /// Leave out warnings and notes
-    #[arg(short, long, global = true)]
+    /// Do not print warnings and notes
+    #[arg(short, long, global = true, hide = true)]
     quiet: bool,
 }
 
@@ -131,8 +156,6 @@ impl Everywhere {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     fn every_command() -> Vec<clap::Command> {
@@ -141,10 +164,11 @@ mod tests {
         let mut found = vec![root];
         let mut next = 0;
         while next < found.len() {
-            // clap brings its own `help`, which names no command of ours.
+            // clap adds its own `help` to commands with subcommands.
+            let is_root = next == 0;
             let below: Vec<_> = found[next]
                 .get_subcommands()
-                .filter(|command| command.get_name() != "help")
+                .filter(|command| is_root || command.get_name() != "help")
                 .cloned()
                 .collect();
             found.extend(below);
@@ -157,7 +181,7 @@ mod tests {
     fn a_command_is_described_alone_as_among_all() {
         let mut all = Arguments::command();
         all.build();
-        let names = all.get_subcommands().map(clap::Command::get_name).filter(|name| *name != "help");
+        let names = all.get_subcommands().map(clap::Command::get_name);
         let help = |mut root: clap::Command, name: &str| {
             root.build();
             root.find_subcommand(name).map(|command| command.clone().render_long_help().to_string())
@@ -201,7 +225,7 @@ mod tests {
 
         let differing = lines
             .into_iter()
-            .filter(|line| read(line, Arguments::read) != read(line, Arguments::try_parse_from));
+            .filter(|line| read(line, Arguments::read) != read(line, Arguments::read_among_all));
         assert_eq!(differing.collect::<Vec<_>>(), [""; 0]);
     }
 

@@ -226,8 +226,8 @@ impl Context {
             Confirmation::Yes => Ok(()),
             Confirmation::No => Err(not_confirmed()),
             Confirmation::NotAsked => {
-                Err(Failure::new(Kind::NotConfirmed, "nobody at a terminal to confirm this")
-                    .hint("add `--yes` to go ahead without being asked"))
+                Err(Failure::new(Kind::NotConfirmed, "not running in a terminal")
+                    .hint("pass `--yes` to confirm"))
             }
         }
     }

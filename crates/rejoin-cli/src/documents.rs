@@ -11,96 +11,99 @@ use std::path::{Path, PathBuf};
 use clap::{Command, CommandFactory};
 
 use crate::args::Arguments;
+use crate::commands::{first_screen, whole_help};
 use crate::config::keys::{KEYS, Key};
 use crate::error::Kind;
 
 const PREFACE: &str = "\
 # The command line
 
-This page is written by `just help-pages` from the program itself; change the help of a command, not this page.
+`just help-pages` generates this page. To change it, change the help of a command.
 
-What a command answers goes to stdout, everything else to stderr. With `--json` the answer is one JSON value, and
-fields that are there today stay. Wherever an ID is asked for, a short id, the beginning of one or a title's slug
-(`trip-to-lisbon`) will do; a message is named by its id, alone or after its conversation's (`Ehsn5f/k3f9aB`).
+Commands write their result to stdout and everything else to stderr. With `--json` the result is one JSON value; existing fields
+do not change.
+
+An ID is a short ID, the start of one, or the slug of a title (`trip-to-lisbon`). A message is named by its ID, alone or after its
+conversation's (`Ehsn5f/k3f9aB`). The options of `rejoin help --all` under \"Global options\" work with every command.
 ";
 
 const KEYS_PREFACE: &str = "
 ## Configuration
 
-Values come from five places, each stronger than the one before: built-in defaults, your file
-(`$XDG_CONFIG_HOME/rejoin/config.toml`), the project's file (`.rejoin/config.toml`), variables, flags.
-`rejoin config list` shows each value and where it came from. An unknown key or a value out of range is an error.
+Settings are read from five sources; later ones take precedence: built-in defaults, your file
+(`$XDG_CONFIG_HOME/rejoin/config.toml`), the project's file (`.rejoin/config.toml`), environment variables, command-line options.
+`rejoin config list` shows each value and its source. An unknown key or an invalid value is an error.
 
-Until you run `rejoin trust` in a project, its own file may set only the keys marked **harmless**. Every other key in it is
-ignored, and Rejoin names it. A project's file with an error is ignored as a whole, unless you trust the project: then it is
-an error. A key marked **later** is checked and kept, but nothing in this version reads it.
+Until you run `rejoin trust` in a project, its file can set only the keys marked **harmless**. Rejoin ignores and names every other key in
+it. An invalid project file is ignored as a whole; in a trusted project it is an error. A key marked **later** is validated, but this
+version does not use it.
 
-| key | default | means | |
+| key | default | meaning | |
 |---|---|---|---|
 ";
 
 const VARIABLES_PREFACE: &str = "
 ## Variables
 
-The variable of a key is its name in capitals with dots as underscores: `limits.turn_bytes` is
-`REJOIN_LIMITS_TURN_BYTES`. An empty one counts as absent. These are read too:
+A key's variable is its name in upper case with underscores for dots: `limits.turn_bytes` is `REJOIN_LIMITS_TURN_BYTES`. An empty
+variable counts as unset. Rejoin also reads these:
 
-| variable | means |
+| variable | meaning |
 |---|---|
 ";
 
 const VARIABLES: [(&str, &str); 21] = [
-    ("HOME", "where the directories below are looked for"),
-    ("XDG_CONFIG_HOME", "where `rejoin/config.toml` is, `~/.config` unless set"),
-    ("XDG_DATA_HOME", "where `rejoin/rejoin.db` is, `~/.local/share` unless set"),
+    ("HOME", "the parent of the directories below"),
+    ("XDG_CONFIG_HOME", "the parent of `rejoin/config.toml`; default: `~/.config`"),
+    ("XDG_DATA_HOME", "the parent of `rejoin/rejoin.db`; default: `~/.local/share`"),
     (
         "XDG_STATE_HOME",
-        "where anchors, pins and key files of vaults and the key of redaction are, `~/.local/state` unless set",
+        "the parent of the anchors, pins and key files of vaults and of the redaction key; default: `~/.local/state`",
     ),
     (
         "REJOIN_PASSPHRASE_FILE",
         "a file with the passphrase or recovery key of a vault, like `--passphrase-file`",
     ),
-    ("NO_COLOR", "no colour"),
-    ("CLICOLOR_FORCE", "colour wherever the output goes, unless it is `0`"),
-    ("TERM", "`dumb` means no colour"),
-    ("TZ", "the time zone that times are shown in, `/etc/localtime` unless set"),
-    ("PAGER", "the program that long answers are shown with, `less` unless set; empty or `cat` for none"),
-    ("LESS", "options of `less`, `FRXK` unless set"),
-    ("DISPLAY", "a desktop: the keyring is given time to be unlocked"),
+    ("NO_COLOR", "disables color"),
+    ("CLICOLOR_FORCE", "forces color, unless it is `0`"),
+    ("TERM", "`dumb` disables color"),
+    ("TZ", "the time zone of printed times; default: `/etc/localtime`"),
+    ("PAGER", "the pager; default: `less`. Empty or `cat` disables it"),
+    ("LESS", "options of `less`; default: `FRXK`"),
+    ("DISPLAY", "if set, Rejoin waits for the keyring to be unlocked on the desktop"),
     ("WAYLAND_DISPLAY", "the same"),
-    ("ANTHROPIC_API_KEY", "the key of `anthropic`, unless `api_key_env` names another variable"),
-    ("OPENAI_API_KEY", "the key of `openai` and `openai-chat`, likewise"),
-    ("OPENROUTER_API_KEY", "the key of `openrouter`, likewise"),
-    ("VISUAL", "the editor that `rejoin config edit` opens"),
-    ("EDITOR", "the same, where `VISUAL` is not set"),
-    ("PATH", "where `rejoin handoff` looks for the other agent"),
-    ("CLAUDE_CONFIG_DIR", "where Claude Code keeps its sessions, `~/.claude` unless set"),
-    ("CODEX_HOME", "where Codex keeps its sessions, `~/.codex` unless set"),
+    ("ANTHROPIC_API_KEY", "the API key of `anthropic`, unless `api_key_env` names another variable"),
+    ("OPENAI_API_KEY", "the API key of `openai` and `openai-chat`, likewise"),
+    ("OPENROUTER_API_KEY", "the API key of `openrouter`, likewise"),
+    ("VISUAL", "the editor of `rejoin config edit`"),
+    ("EDITOR", "the same, if `VISUAL` is unset"),
+    ("PATH", "searched by `rejoin handoff` for the other agent"),
+    ("CLAUDE_CONFIG_DIR", "the directory of Claude Code's sessions; default: `~/.claude`"),
+    ("CODEX_HOME", "the directory of Codex's sessions; default: `~/.codex`"),
 ];
 
 const JSON: &str = "
 ## JSON
 
-More fields may be added; these stay.
+Fields may be added; these do not change.
 
 | what | shape |
 |---|---|
-| a line for `append --jsonl` | `{\"role\",\"content\"}`, where `content` is a text or a list of [blocks](format.md#a-message); optional `parent`, `label`, `created_at`, `usage`, `finish`, `is_error`, `extra`. A list of such objects on one line is one turn |
+| a line for `append --jsonl` | `{\"role\",\"content\"}`, where `content` is text or a list of [blocks](format.md#a-message); optional `parent`, `label`, `created_at`, `usage`, `finish`, `is_error`, `extra`. A list of such objects on one line is one turn |
 | its receipt, after the sync | `{\"conversation\",\"messages\":[id…],\"head\",\"seq\",\"digest\",\"forked\",\"replayed\"}` |
 | `show` | `{\"conversation\":{…},\"messages\":[{\"id\",\"parent\",\"role\",\"label\",\"created_at\",\"text\",\"blocks\":[…]}…]}`, root first |
 | `list` | `{\"items\":[…],\"next_cursor\",\"total\"}`; an item has `id`, `short`, `title`, `kind`, `status`, `provider`, `model`, `project`, `messages`, `bytes`, `first`, `last`, `created_at`, `last_active_at`, `expires_at` |
 | `search` | the same frame; an item has `conversation`, `message`, `role`, `created_at`, `snippet` |
 | `tree` | `{\"roots\":[{\"id\",\"role\",\"created_at\",\"text\",\"label\",\"children\":[…]}…]}` |
-| a failure, on stderr | `{\"error\":{\"kind\",\"message\",\"hint\"}}` |
+| an error, on stderr | `{\"error\":{\"kind\",\"message\",\"hint\"}}` |
 ";
 
 const CODES_PREFACE: &str = "
 ## Exit codes
 
-| code | means |
+| code | meaning |
 |---|---|
-| 0 | done; also when the reader of the answer left early |
+| 0 | success, also if the reader of the output closed it early |
 ";
 
 #[test]
@@ -128,7 +131,7 @@ fn every_variable_that_is_read_has_a_line() {
 
 fn page() -> String {
     let mut page = PREFACE.to_owned();
-    let mut root = Arguments::command().term_width(100).disable_help_subcommand(true);
+    let mut root = Arguments::command().term_width(100);
     root.build();
     write_command(&mut page, &root, "rejoin");
     write_keys(&mut page);
@@ -145,18 +148,24 @@ fn write_command(page: &mut String, command: &Command, path: &str) {
     let help = command
         .clone()
         .bin_name(path)
-        // What every command takes stands once, at the top.
-        .mut_args(|arg| {
-            let is_global = arg.get_help_heading() == Some("Global options") || arg.get_id() == "help";
-            if is_global && !is_root { arg.hide(true) } else { arg }
-        })
+        .mut_args(|arg| if arg.get_id() == "help" { arg.hide(true) } else { arg })
         .render_long_help()
         .to_string();
-    let lines: Vec<&str> = help.lines().map(str::trim_end).collect();
-    write!(page, "\n## {path}\n\n```text\n{}\n```\n", lines.join("\n").trim_end()).unwrap();
-    for below in command.get_subcommands() {
+    if is_root {
+        write_help(page, path, &first_screen());
+        write_help(page, "rejoin help --all", &whole_help(Some(100)).to_string());
+    } else {
+        write_help(page, path, &help);
+    }
+    // clap adds its own `help` to commands with subcommands.
+    for below in command.get_subcommands().filter(|below| is_root || below.get_name() != "help") {
         write_command(page, below, &format!("{path} {}", below.get_name()));
     }
+}
+
+fn write_help(page: &mut String, title: &str, help: &str) {
+    let lines: Vec<&str> = help.lines().map(str::trim_end).collect();
+    write!(page, "\n## {title}\n\n```text\n{}\n```\n", lines.join("\n").trim_end()).unwrap();
 }
 
 fn write_keys(page: &mut String) {
@@ -174,12 +183,12 @@ fn write_keys(page: &mut String) {
 
 fn write_codes(page: &mut String) {
     page.push_str(CODES_PREFACE);
-    for (code, what) in [(1, "it failed"), (2, "the command line was wrong")] {
+    for (code, what) in [(1, "failure"), (2, "invalid command line")] {
         let kinds = Kind::ALL.iter().filter(|kind| kind.exit_status() == code);
         let names: Vec<String> = kinds.map(|kind| format!("`{}`", kind.name())).collect();
         writeln!(page, "| {code} | {what}: {} |", names.join(", ")).unwrap();
     }
-    page.push_str("\nThe words in backticks are the kinds that a failure with `--json` names.\n");
+    page.push_str("\nThe words in backticks are the values of `kind` in an error with `--json`.\n");
     page.push_str(JSON);
 }
 

@@ -12,6 +12,7 @@ use rejoin::store::{Displaced, Foreign};
 use rustix::io::Errno;
 use serde::Serialize;
 
+use crate::attempt::as_failure;
 use crate::context::Format;
 use crate::private;
 use crate::ui::clean;
@@ -165,7 +166,12 @@ impl Failure {
 
     /// What went wrong, in one line.
     pub(crate) fn summary(&self) -> String {
-        self.lines().collect::<Vec<_>>().join(": ")
+        self.lines().fold(String::new(), |told, line| match told.is_empty() {
+            true => line,
+            // A cause that is a list begins on a line of its own.
+            false if line.starts_with('\n') => format!("{told}:{line}"),
+            false => format!("{told}: {line}"),
+        })
     }
 
     /// True when it is about stored bytes that are not what was written.
@@ -210,11 +216,12 @@ impl Failure {
         serde_json::to_value(Answer { error: self.told() }).expect("a failure is plain data")
     }
 
-    /// The message, then each cause, outermost first.
+    /// The message, then each cause, outermost first. What names an act says that it failed.
     fn lines(&self) -> impl Iterator<Item = String> {
         let first: Option<&(dyn Error + 'static)> = self.source.as_ref().map(|source| source.as_ref() as _);
         let causes = std::iter::successors(first, |cause| (*cause).source());
-        std::iter::once(self.message.clone()).chain(causes.map(|cause| cause.to_string()))
+        let told = std::iter::once(self.message.clone()).chain(causes.map(|cause| cause.to_string()));
+        told.map(|text| as_failure(&text).into_owned())
     }
 }
 
@@ -223,11 +230,7 @@ impl fmt::Display for Failure {
         if let Some(wording) = &self.wording {
             return out.write_str(wording);
         }
-        let mut lines = self.lines();
-        write!(out, "error: {}", lines.next().unwrap_or_default())?;
-        for cause in lines {
-            write!(out, "\n  caused by: {cause}")?;
-        }
+        write!(out, "error: {}", self.summary())?;
         if let Some(hint) = &self.hint {
             write!(out, "\nhint: {hint}")?;
         }
@@ -263,26 +266,26 @@ impl From<rejoin::Error> for Failure {
 /// What to do about a failure of the store, wherever it was met.
 fn next_step(error: &rejoin::Error) -> Option<&'static str> {
     if Displaced::cause_of(error).is_some() {
-        return Some("put the file back where it was, or start again with what is there now");
+        return Some("restore the file, or start again with what is there now");
     }
     let causes = std::iter::successors(error.source(), |cause| (*cause).source());
     let system = causes.filter_map(|cause| cause.downcast_ref::<io::Error>()).next();
     if system.and_then(Errno::from_io_error).is_some_and(|errno| matches!(errno, Errno::MFILE | Errno::NFILE))
     {
-        return Some("raise the limit on open files, for instance with `ulimit -n 1024`, and try again");
+        return Some("raise the limit on open files, for example with `ulimit -n 1024`, and try again");
     }
     match (error.kind(), system.map(io::Error::kind)) {
         (_, Some(io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)) => Some(
-            "free some space and try again; `rejoin purge` works on a full disk; what was stored before is safe",
+            "free some space and try again; `rejoin purge` works on a full disk; stored conversations are safe",
         ),
         (_, Some(io::ErrorKind::FileTooLarge)) => Some(
-            "raise the limit on the size of files, for instance with `ulimit -f unlimited`, and try again; what was stored \
-             before is safe",
+            "raise the limit on the size of files, for example with `ulimit -f unlimited`, and try again; stored \
+             conversations are safe",
         ),
         // What was given is at fault, and not the store.
         (ErrorKind::Invalid, Some(io::ErrorKind::PermissionDenied)) => None,
         (_, Some(io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)) => {
-            Some("run `rejoin doctor` to see whose it is, or name another store with `--store`")
+            Some("run `rejoin doctor` to see who owns it, or name another store with `--store`")
         }
         (ErrorKind::Locked, _) => Some("try again; `rejoin doctor` names the program that is writing"),
         (ErrorKind::Corrupt, _) => Some("run `rejoin verify` to see what is still readable"),
@@ -344,7 +347,7 @@ impl From<rejoin_agent::Error> for Failure {
 /// Serves `writeln!(context.answer(), …)?`; operations on files use [`Failure::io`], which names the file.
 impl From<io::Error> for Failure {
     fn from(source: io::Error) -> Self {
-        Self::io("write the answer", source)
+        Self::io("write the output", source)
     }
 }
 
@@ -440,9 +443,8 @@ mod tests {
     }
 
     #[test]
-    fn a_person_reads_the_attempt_the_causes_and_the_next_step() {
-        let expected = "error: resume conversation `lisbon`\n  \
-             caused by: line 41 of `a3f.jsonl` does not match its hash\n\
+    fn a_person_reads_what_failed_why_and_the_next_step() {
+        let expected = "error: could not resume conversation `lisbon`: line 41 of `a3f.jsonl` does not match its hash\n\
              hint: run `rejoin verify lisbon` to see what is still readable";
 
         assert_eq!(torn().to_string(), expected);
@@ -452,7 +454,7 @@ mod tests {
     fn a_script_reads_the_same_as_one_object() {
         let expected = json!({"error": {
             "kind": "corrupt",
-            "message": "resume conversation `lisbon`: line 41 of `a3f.jsonl` does not match its hash",
+            "message": "could not resume conversation `lisbon`: line 41 of `a3f.jsonl` does not match its hash",
             "hint": "run `rejoin verify lisbon` to see what is still readable",
         }});
 

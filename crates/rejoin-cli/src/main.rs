@@ -1,9 +1,11 @@
 //! The `rejoin` command: parse, run, exit code.
 
 mod args;
+mod attempt;
 mod child;
 mod commands;
 mod compaction;
+mod completion;
 mod config;
 mod context;
 #[cfg(test)]
@@ -51,6 +53,9 @@ use crate::surroundings::Surroundings;
 fn main() -> ExitCode {
     guard::protect();
     survive_size_limit();
+    if completion::answer(env::args_os()) {
+        return ExitCode::SUCCESS;
+    }
     let arguments = match Arguments::read(env::args_os().collect::<Vec<_>>().into_iter()) {
         Ok(arguments) => arguments,
         Err(error) => return refuse(&error),

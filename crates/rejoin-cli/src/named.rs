@@ -61,7 +61,7 @@ pub(crate) fn message_in(
     let (found, message) = message(archive, &full)?;
     if found.id != conversation {
         let (short, id) = (conversation.short(), message.id);
-        return Err(Failure::not_found(format!("conversation `{short}` has no message `{id}`"))
+        return Err(Failure::not_found(format!("no message `{id}` in conversation `{short}`"))
             .hint(format!("it belongs to conversation {}", found.id.short())));
     }
     Ok(message.id)
@@ -100,7 +100,7 @@ pub(crate) fn branch<'a>(stored: &'a StoredConversation, name: &str) -> Result<&
                 }
                 names => format!("its branches are {names}"),
             };
-            Err(Failure::not_found(format!("there is no branch `{}`", clean::line(name))).hint(hint))
+            Err(Failure::not_found(format!("no branch `{}`", clean::line(name))).hint(hint))
         }
         (None, several) => {
             Err(Failure::invalid(format!("several branches are called `{}`", clean::line(name)))

@@ -35,7 +35,7 @@ impl Context {
     /// The archive to write to. The store is created when it is missing, and the user told so once.
     pub(crate) fn archive(&self) -> Result<Archive, Failure> {
         if !self.config.persistence_enabled() {
-            return Err(Failure::new(Kind::Unsupported, "keeping conversations is turned off")
+            return Err(Failure::new(Kind::Unsupported, "saving conversations is turned off")
                 .hint("run `rejoin config set persistence.enabled true` to turn it on"));
         }
         let archive = self.open(&self.store_url()?)?;
@@ -162,7 +162,7 @@ impl Context {
     /// The project's active conversation, where a command cannot do without one.
     pub(crate) fn needed_conversation(&self, archive: &Archive) -> Result<ConversationId, Failure> {
         self.active_conversation(archive)?.ok_or_else(|| {
-            Failure::not_found("there is no active conversation here")
+            Failure::not_found("no active conversation in this project")
                 .hint("run `rejoin list` to see the conversations")
         })
     }

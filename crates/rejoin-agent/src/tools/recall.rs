@@ -110,9 +110,7 @@ fn look(path: &[StoredMessage], wanted: &Wanted) -> Output {
     match wanted {
         Wanted::Message { id, offset } => match path.iter().find(|stored| stored.id == *id) {
             Some(stored) => fetch(stored, *offset),
-            None => {
-                Output::failure(format!("there is no message `{id}` in this conversation, on this branch"))
-            }
+            None => Output::failure(format!("no message `{id}` in this conversation, on this branch")),
         },
         Wanted::Text { words, limit } => search(path, words, *limit),
     }

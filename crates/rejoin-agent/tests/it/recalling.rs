@@ -230,8 +230,7 @@ async fn another_conversation_and_another_branch_are_out_of_reach() {
         talk.recall(r#"{"text":"secret"}"#).await,
     ];
 
-    let refused =
-        |id: MessageId| (format!("there is no message `{id}` in this conversation, on this branch"), true);
+    let refused = |id: MessageId| (format!("no message `{id}` in this conversation, on this branch"), true);
     let nothing = ("No message has any of these words.".to_owned(), false);
     assert_eq!(answers, [refused(foreign), refused(beside), nothing]);
 }

@@ -12,7 +12,7 @@ use crate::ui::{clean, json, period, size};
 
 /// Show what was deleted, purged, redacted, rotated and exported
 ///
-/// The newest comes first. The log holds ids, counts and reasons, and nothing of what was said.
+/// Entries are listed newest first. They hold IDs, counts and reasons, but no content.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -20,11 +20,11 @@ Examples:
   rejoin audit --since 30d
   rejoin audit --limit 5 --json")]
 pub(crate) struct Args {
-    /// Only since a time, such as 3d, yesterday or 2026-01-31
+    /// Only entries since this time, such as 3d, yesterday or 2026-01-31
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
 
-    /// How many at most
+    /// Maximum number of entries
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     limit: Option<u32>,
 }
@@ -57,7 +57,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
         return context.answer_json(&Items { items: entries.iter().map(Entry::from).collect() });
     }
     if entries.is_empty() {
-        context.note("Nothing is noted.");
+        context.note("The audit log is empty.");
         return Ok(());
     }
     context.show(|page| Ok(write!(page, "{}", table(&entries, context))?))

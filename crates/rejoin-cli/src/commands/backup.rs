@@ -12,17 +12,18 @@ use crate::gauge::Gauge;
 use crate::vault;
 use crate::ui::{json, quote, size};
 
-/// Copy the store to a file, while it is in use
+/// Back up the store to a file
 ///
-/// The copy is of one moment, readable by you only, and is opened and checked digest by digest before this
-/// says that it is done. A file that exists is not touched.
+/// The backup is consistent even while other programs use the store. Before it is reported as done, it
+/// is opened and every digest is checked. Only you can read the file. An existing file is never
+/// overwritten.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   rejoin backup ~/backups/rejoin-monday.db
   rejoin restore ~/backups/rejoin-monday.db     Put it back")]
 pub(crate) struct Args {
-    /// The file to make
+    /// The file to create
     path: PathBuf,
 }
 
@@ -38,7 +39,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let path = context.surroundings.working_directory.join(&args.path);
     let is_taken = || path.symlink_metadata().is_ok();
     if is_taken() {
-        return Err(Failure::new(Kind::Conflict, format!("`{}` exists already", path.display()))
+        return Err(Failure::new(Kind::Conflict, format!("`{}` already exists", path.display()))
             .hint("name a file that does not exist yet"));
     }
     let mut gauge = Gauge::new(context);

@@ -5,10 +5,10 @@ use crate::context::Context;
 use crate::error::Failure;
 use crate::talk::{self, Said, Start, Then};
 
-/// Say something in the active conversation
+/// Send a message in the active conversation
 ///
-/// The active conversation is the one that `new`, `resume` or `append` used
-/// last. Without one, a new one begins.
+/// The active conversation is the one that `new`, `resume` or `append` last used. If there is none, a
+/// new one starts.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -27,30 +27,30 @@ const UNTIL_THERE: Duration = Duration::from_millis(200);
 /// Columns of the longest usual name, so that ids stand below each other.
 const NAME: usize = "conversationChanged".len();
 
-/// Show what happened to conversations, from any process
+/// Show changes to conversations, from any process
 ///
-/// Also what is not about one conversation: a record of a vault that does not open
-/// (`record.quarantined`), writes that take long (`storage.write.slow`) and little room
-/// (`storage.capacity.low`, `storage.capacity.exhausted`).
+/// Without options, shows the newest 20. Each line ends with a number; `--after` continues after it.
+/// Events are delivered at least once.
 ///
-/// Without options it shows the newest 20. Each line ends with a number: `--after` continues behind it. An
-/// event may be told twice, but none is left out.
+/// Some events concern the whole store: a vault record that cannot be decrypted (`record.quarantined`),
+/// slow writes (`storage.write.slow`) and low disk space (`storage.capacity.low`,
+/// `storage.capacity.exhausted`).
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   rejoin events
-  rejoin events --follow --json          One line for each event, as it happens
+  rejoin events --follow --json          One line per event
   rejoin events --after 120 --limit 50")]
 pub(crate) struct Args {
-    /// Wait for what happens from now on, until interrupted
+    /// Wait for new events until interrupted
     #[arg(short, long)]
     follow: bool,
 
-    /// Begin behind the event with this number; 0 is the beginning
+    /// Start after this event number; 0 is the beginning
     #[arg(long, value_name = "STAMP")]
     after: Option<u64>,
 
-    /// How many to show at most
+    /// Maximum number to show
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     limit: Option<u64>,
 }

@@ -15,17 +15,17 @@ const MADE_TITLE: usize = 60;
 
 /// Start a named branch at a message
 ///
-/// The branch is part of the same conversation and shares everything up to the message.
+/// The branch belongs to the same conversation and shares its history up to the message.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   rejoin fork x7Gh2a --title \"On a budget\"
-  rejoin fork x7Gh2a                       Name it after the conversation")]
+  rejoin fork x7Gh2a                       Use the conversation's title")]
 pub(crate) struct Args {
-    /// The message to branch off at
+    /// The message to branch from
     message: String,
 
-    /// The branch's title
+    /// The branch's title; default: the conversation's
     #[arg(long)]
     title: Option<String>,
 }
@@ -52,7 +52,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     writeln!(answer, "{}", branch.id)?;
     answer.flush()?;
     context.note(&format!(
-        "Branched off as \"{}\". Add to it: rejoin append --parent {} \"your message\"",
+        "Created branch \"{}\". Add to it: rejoin append --parent {} \"your message\"",
         fit::snippet(&title, MADE_TITLE),
         message.id
     ));

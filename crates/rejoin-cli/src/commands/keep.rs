@@ -11,31 +11,31 @@ use crate::shapes::Itself;
 use crate::ui::period;
 use crate::ui::when::Clock;
 
-/// Keep a conversation, so that neither its age nor clean removes it
+/// Hold a conversation so that it does not expire
 ///
-/// An imported conversation is kept from the start, until you release it. So is, without a
-/// mark, what a script has appended. One that is released goes by the retention of its
-/// project. Deleting it by its id always works.
+/// `rejoin expire` and `rejoin clean` skip held conversations; `rejoin delete ID` does not. Imported
+/// conversations are held until you release them. Conversations that scripts append to never expire
+/// unless you release them. A released conversation follows its project's retention policy.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   rejoin keep 7Kd93x
   rejoin keep 7Kd93x --release
-  rejoin keep 7Kd93x --until 2027-01-01    Then it goes, whatever the policy
-  rejoin keep 7Kd93x --exportable no       It may not leave the store")]
+  rejoin keep 7Kd93x --until 2027-01-01    Then it expires, whatever the policy
+  rejoin keep 7Kd93x --exportable no       Forbid export")]
 pub(crate) struct Args {
     /// The conversation
     id: String,
 
-    /// Let it go again
+    /// Release the hold
     #[arg(long)]
     release: bool,
 
-    /// Keep it until a day or for a time, such as 2027-01-01 or 90d
+    /// Hold until this date or for this long, such as 2027-01-01 or 90d
     #[arg(long, value_name = "TIME", conflicts_with = "release")]
     until: Option<String>,
 
-    /// Whether it may be exported; in a vault it may not unless you say so
+    /// Allow or forbid export; in a vault the default is no
     #[arg(long, value_enum, value_name = "YES|NO", num_args = 0..=1, default_missing_value = "yes")]
     exportable: Option<Answer>,
 }
@@ -147,7 +147,7 @@ fn told(stored: &StoredConversation, stay: Stay, exportable: Option<Answer>, clo
             told.push(format!("\"{title}\" was not kept: {short}"));
         }
         (Stay::Released, _) => {
-            told.push(format!("Released \"{title}\", so it can expire or be cleaned: {short}"));
+            told.push(format!("Released \"{title}\", it can expire or be cleaned: {short}"));
         }
         (Stay::Until(time), _) => {
             let until = clock.minute(time.as_micros());

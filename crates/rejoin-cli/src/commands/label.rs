@@ -8,9 +8,9 @@ use crate::error::Failure;
 use crate::named;
 use crate::ui::clean;
 
-/// Label a message, or take its label away
+/// Label a message
 ///
-/// The label stands beside the message in the tree. What was said does not change.
+/// The label is shown next to the message in `rejoin tree`. The message itself does not change.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -24,14 +24,14 @@ pub(crate) struct Args {
     #[arg(required_unless_present = "remove", conflicts_with = "remove")]
     text: Vec<String>,
 
-    /// Take the label away
+    /// Remove the label
     #[arg(long)]
     remove: bool,
 }
 
 /// A label as it is and as it was, as programs read it.
 #[derive(Serialize)]
-struct Labelled<'a> {
+struct Labeled<'a> {
     conversation: ConversationId,
     message: MessageId,
     label: Option<&'a str>,
@@ -49,14 +49,14 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     }
     if context.is_json() {
         let (conversation, message) = (stored.id, message.id);
-        return context.answer_json(&Labelled { conversation, message, label, was });
+        return context.answer_json(&Labeled { conversation, message, label, was });
     }
     let done = match (label, was) {
         (Some(label), Some(was)) if label != was => {
-            format!("Labelled \"{}\" instead of \"{}\"", clean::line(label), clean::line(was))
+            format!("Labeled \"{}\" instead of \"{}\"", clean::line(label), clean::line(was))
         }
-        (Some(label), _) => format!("Labelled \"{}\"", clean::line(label)),
-        (None, Some(was)) => format!("Took away the label \"{}\"", clean::line(was)),
+        (Some(label), _) => format!("Labeled \"{}\"", clean::line(label)),
+        (None, Some(was)) => format!("Removed the label \"{}\"", clean::line(was)),
         (None, None) => "There was no label".to_owned(),
     };
     context.note(&format!("{done}: {}", message.id));

@@ -67,6 +67,7 @@ commands! {
     export => Export,
     fork => Fork,
     handoff => Handoff,
+    help => Help,
     import => Import,
     keep => Keep,
     label => Label,
@@ -96,6 +97,10 @@ commands! {
     verify => Verify,
 }
 
+#[cfg(test)]
+pub(crate) use help::everything as whole_help;
+pub(crate) use help::first_screen;
+
 /// The formats that conversations can be exported in, with what each is for.
 pub(crate) fn export_formats() -> Vec<(&'static str, String)> {
     export::formats()
@@ -108,7 +113,11 @@ impl Command {
             Command::Config(args) => args.repairs(),
             command => matches!(
                 command,
-                Command::Completions(_) | Command::Doctor(_) | Command::Man(_) | Command::Trust(_)
+                Command::Completions(_)
+                    | Command::Doctor(_)
+                    | Command::Help(_)
+                    | Command::Man(_)
+                    | Command::Trust(_)
             ),
         }
     }

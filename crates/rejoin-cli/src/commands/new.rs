@@ -16,11 +16,11 @@ Examples:
   rejoin new --title \"Trip to Lisbon\"
   rejoin append \"Where should we eat?\"     Add to that conversation")]
 pub(crate) struct Args {
-    /// Its title
+    /// The title
     #[arg(long)]
     title: Option<String>,
 
-    /// What kind of conversation it is
+    /// The kind of conversation
     #[arg(long, default_value = "chat")]
     kind: String,
 }

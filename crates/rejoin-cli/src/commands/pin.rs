@@ -7,9 +7,9 @@ use crate::context::Context;
 use crate::error::Failure;
 use crate::named;
 
-/// Pin a message, so that compaction never leaves it out
+/// Pin a message so that compaction keeps it
 ///
-/// A pinned message is sent to the model as it was said, also when a summary stands for what is around it.
+/// A pinned message is always sent in full, even when a summary replaces the messages around it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -20,7 +20,7 @@ pub(crate) struct Args {
     /// The message
     message: String,
 
-    /// Take the pin away
+    /// Remove the pin
     #[arg(long)]
     remove: bool,
 }
@@ -48,7 +48,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
         return context.answer_json(&Pinned { conversation, message, pinned: is_pinned, was });
     }
     let done = match (was, is_pinned) {
-        (false, true) => "Pinned, so compaction never leaves it out",
+        (false, true) => "Pinned; compaction keeps it",
         (true, true) => "Pinned already",
         (true, false) => "Took away the pin",
         (false, false) => "It was not pinned",

@@ -7,17 +7,17 @@ use crate::error::Failure;
 use crate::named;
 use crate::shapes::Itself;
 
-/// Give a conversation a title
+/// Rename a conversation
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   rejoin rename 7Kd93x Trip to Lisbon
-  rejoin rename trip-to-lisbon \"Lisbon, in May\"   A title can name it")]
+  rejoin rename trip-to-lisbon \"Lisbon, in May\"   The title identifies it")]
 pub(crate) struct Args {
     /// The conversation
     id: String,
 
-    /// Its title
+    /// The title
     #[arg(required = true)]
     title: Vec<String>,
 }

@@ -15,21 +15,21 @@ use crate::ui::{json, quote};
 use crate::ui::consent::Shown;
 use crate::vault;
 
-/// Put a backup in the place of the store
+/// Restore a backup
 ///
-/// The backup is checked digest by digest first. What it replaces is kept under another name, which is
-/// printed with the command that undoes this. Programs that have the store open go on with what was restored.
-/// A vault that is restored is accepted as it is in the backup.
+/// Replaces the store after checking every digest of the backup. The replaced store is kept under
+/// another name; the command that undoes the restore is printed. Programs that have the store open
+/// continue with the restored one. A restored vault is accepted as current.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   rejoin restore ~/backups/rejoin-monday.db
   rejoin --store sqlite:new.db restore monday.db --yes")]
 pub(crate) struct Args {
-    /// The backup
+    /// The backup file
     path: PathBuf,
 
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long)]
     yes: bool,
 }

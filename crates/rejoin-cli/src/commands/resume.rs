@@ -15,11 +15,10 @@ use crate::talk::reach::{Reach, all};
 use crate::talk::which::{self, Found, Numbers};
 use crate::talk::{self, FirstSave, Overrides, Said, Session, Start, Then, banner};
 
-/// Come back to a conversation
+/// Resume a conversation
 ///
-/// Without a name a list to pick from opens. A name is an id or the beginning of one, a number from the last
-/// list that was shown here, or words of a title or summary. At a terminal the talk goes on at once;
-/// elsewhere the conversation becomes the active one.
+/// Without an argument, opens a list to choose from. In a terminal, opens the prompt; otherwise makes
+/// the conversation the active one.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -28,19 +27,19 @@ Examples:
   rejoin resume \"trip to lisbon\"
   rejoin resume --list")]
 pub(crate) struct Args {
-    /// An id, a number from the last list, or words of a title or summary
+    /// An ID, a number from the last list, or words of the title or summary
     #[arg(value_name = "ID|N|TEXT")]
     which: Option<String>,
 
-    /// Print what can be resumed
+    /// List the conversations that can be resumed
     #[arg(long)]
     list: bool,
 
-    /// Those of every project, not only of this one
+    /// Include all projects
     #[arg(long)]
     all_projects: bool,
 
-    /// How many to print at most
+    /// Maximum number to print
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=1000))]
     limit: u16,
 
@@ -84,8 +83,8 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     }
     let count = found.len();
     print(&args, context, &archive, found)?;
-    Err(Failure::new(Kind::Invalid, format!("{count} conversations could be resumed, and nobody is at a terminal to choose"))
-        .hint("name one: `rejoin resume ID`, or the number it has above"))
+    Err(Failure::new(Kind::Invalid, format!("not running in a terminal to choose one of {count}"))
+        .hint("run `rejoin resume ID`, or use its number above"))
 }
 
 /// Whether a person sits there who can be asked and talked to.

@@ -7,16 +7,16 @@ use crate::context::Context;
 use crate::error::Failure;
 use crate::named;
 
-/// Go back to a message, so that the next one follows it
+/// Go back to a message and continue from there
 ///
-/// What came after it stays as a branch. The command that undoes this is printed.
+/// Later messages stay as a branch. Prints the command that undoes this.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   rejoin rewind x7Gh2a
   rejoin tree                  See the messages and their ids")]
 pub(crate) struct Args {
-    /// The message that the next one will follow
+    /// The message to continue from
     message: String,
 }
 

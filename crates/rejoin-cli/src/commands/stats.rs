@@ -21,7 +21,7 @@ const DAYS: i32 = 30;
 /// The widest bar: more would not show more.
 const WIDEST_BAR: usize = 40;
 
-/// Show how much is stored, by project, model and day
+/// Show sizes, counts and tokens by project, model and day
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -29,7 +29,7 @@ Examples:
   rejoin stats --all-projects
   rejoin stats --all-projects --json | jq .all.messages")]
 pub(crate) struct Args {
-    /// Count every project, not only this one
+    /// Include all projects
     #[arg(long)]
     all_projects: bool,
 }

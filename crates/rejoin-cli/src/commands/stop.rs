@@ -15,14 +15,14 @@ use crate::talk::summary::{Describing, Occasion};
 
 /// Pause a conversation, or mark it as completed
 ///
-/// Everything that was said is kept. Without ID it is the active conversation.
+/// Nothing is deleted. Without ID, the active conversation is paused.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   rejoin stop
   rejoin stop lisbon --complete")]
 pub(crate) struct Args {
-    /// The conversation, by id or the beginning of one
+    /// The conversation; default: the active one
     id: Option<String>,
 
     /// Mark it as completed

@@ -23,27 +23,28 @@ pub(crate) struct Args {
     #[arg(last = true, value_name = "TEXT", hide = true)]
     literal: Option<String>,
 
-    /// Continue a conversation; without an id, the one last used in this project
+    /// Resume a conversation; without an ID, the latest one
     ///
-    /// A value with white space is the message to send, not an id.
+    /// The latest one is the one last used in this project. A value that contains spaces is the message to
+    /// send, not an ID.
     #[arg(short, long, value_name = "ID", num_args = 0..=1, default_missing_value = "", conflicts_with_all = ["continue", "new", "incognito"])]
     resume: Option<String>,
 
-    /// Continue from a message; without an id, the last answer in this project
+    /// Continue from a message; without an ID, the latest reply
     ///
-    /// When the message has been answered already, what follows becomes a branch.
+    /// If the message already has a reply, a new branch starts.
     #[arg(short, long, value_name = "MESSAGE_ID", num_args = 0..=1, default_missing_value = "", conflicts_with_all = ["new", "incognito"])]
     r#continue: Option<String>,
 
-    /// Begin a new conversation, whatever `start.default` says
+    /// Start a new conversation, whatever `start.default` says
     #[arg(short, long, conflicts_with = "incognito")]
     new: bool,
 
-    /// Nothing is written, no file created
+    /// Save nothing to disk
     #[arg(short = 'G', long, visible_alias = "no-persistence")]
     incognito: bool,
 
-    /// Stay at the prompt after the message
+    /// Open the prompt after sending the message
     #[arg(short, long)]
     interactive: bool,
 
@@ -54,39 +55,39 @@ pub(crate) struct Args {
 /// How to talk, the same wherever a conversation goes on.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct Manner {
-    /// Talk to this provider
+    /// Use this provider
     #[arg(short, long, value_name = "PROVIDER")]
     provider: Option<String>,
 
-    /// Ask for this model
+    /// Use this model
     #[arg(short, long, value_name = "MODEL")]
     model: Option<String>,
 
-    /// Tell the model who it is, in place of Rejoin's own words; the conversation keeps it
+    /// Use this text as the system prompt; the conversation keeps it
     #[arg(short, long, value_name = "TEXT", conflicts_with = "command")]
     system: Option<String>,
 
-    /// Reach the provider here
+    /// Use this address for the provider
     #[arg(long, value_name = "URL")]
     base_url: Option<String>,
 
-    /// Talk by the instructions of this command file
+    /// Use this command file as the system prompt
     #[arg(long, value_name = "NAME")]
     command: Option<String>,
 
-    /// Give the conversation a title
+    /// Set the title of the conversation
     #[arg(long, value_name = "TITLE")]
     title: Option<String>,
 
-    /// Keep what had arrived of a reply that was interrupted
+    /// Keep the partial text of an interrupted reply
     #[arg(long, conflicts_with = "discard_partial")]
     keep_partial: bool,
 
-    /// Discard what had arrived of a reply that was interrupted
+    /// Discard the partial text of an interrupted reply
     #[arg(long)]
     discard_partial: bool,
 
-    /// Go on in a completed conversation without being asked
+    /// Reopen a completed conversation without asking
     #[arg(long)]
     yes: bool,
 
@@ -220,7 +221,7 @@ fn of_value(
     let is_message = value.contains(char::is_whitespace);
     match said {
         Some(_) if is_message => {
-            Err(Failure::usage("two messages were given").hint("put a message of several words in quotes"))
+            Err(Failure::usage("two messages were given").hint("quote a message of several words"))
         }
         None if is_message => Ok(Plan { start: newest, message: Some(value.to_owned()), name: None }),
         said if value.is_empty() => Ok(Plan { start: newest, message: said, name: None }),
@@ -235,7 +236,7 @@ fn of_value(
 pub(crate) fn refuse_beside_command(args: &Args) -> Result<(), Failure> {
     if let Some(message) = args.message.as_ref().or(args.literal.as_ref()) {
         return Err(Failure::usage(format!("both a message, `{message}`, and a command"))
-            .hint("put a message of several words in quotes"));
+            .hint("quote a message of several words"));
     }
     let flags = [
         (args.resume.is_some(), "--resume"),
@@ -247,8 +248,8 @@ pub(crate) fn refuse_beside_command(args: &Args) -> Result<(), Failure> {
     let given = flags.into_iter().find_map(|(is_given, flag)| is_given.then_some(flag));
     match given.or_else(|| args.manner.given()) {
         None => Ok(()),
-        Some(flag) => Err(Failure::usage(format!("`{flag}` before a command means nothing"))
-            .hint("put it after the command, where the command takes it")),
+        Some(flag) => Err(Failure::usage(format!("`{flag}` cannot stand before a command"))
+            .hint("put it after the command, if the command accepts it")),
     }
 }
 

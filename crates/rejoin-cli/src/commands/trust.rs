@@ -22,33 +22,34 @@ use crate::project_file::{Reading, read_inside};
 /// The key that changes what counts as the project.
 const SCOPE: &str = "project.scope";
 
-/// Let this project's own configuration set every key
+/// Trust this project's configuration
 ///
-/// A cloned repository must not be able to run programs, send text elsewhere, delete history or keep it from
-/// being saved. So its `.rejoin/config.toml` may set `project.scope`, `start.default` and
-/// `session.auto_pause_minutes`; every other key in it is ignored until you have seen it and said yes. When
-/// the file changes, or another directory takes the place of this one, you are asked again.
+/// Until you trust a project, its `.rejoin/config.toml` can set only `project.scope`, `start.default`
+/// and `session.auto_pause_minutes`; Rejoin ignores every other key. Otherwise a cloned repository could
+/// run programs, send text elsewhere, delete history or prevent saving. This command shows what the file
+/// sets and asks. You are asked again if the file changes or another directory takes the project's
+/// place.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  rejoin trust                 Show what this project sets, and ask
+  rejoin trust                 Show what the project sets, and ask
   rejoin trust ~/src/trip --yes
   rejoin trust --revoke
   rejoin trust --list")]
 pub(crate) struct Args {
-    /// The project, if not this one
+    /// The project; default: this one
     #[arg(value_name = "DIR", conflicts_with = "list")]
     directory: Option<PathBuf>,
 
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long, conflicts_with_all = ["revoke", "list"])]
     yes: bool,
 
-    /// Take trust away again
+    /// Revoke trust
     #[arg(long, conflicts_with = "list")]
     revoke: bool,
 
-    /// Show the projects you trust
+    /// List trusted projects
     #[arg(long)]
     list: bool,
 }

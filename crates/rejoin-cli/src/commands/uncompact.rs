@@ -14,15 +14,15 @@ use crate::talk::{Asked, Overrides, Quiet, runtime};
 
 /// Undo the newest compaction of a conversation
 ///
-/// Its summary is passed over from then on, and the model is sent the messages it stood for. What was said
-/// since stays. Without ID it is the active conversation.
+/// Later requests send the original messages instead of the summary. Messages added since stay. Without
+/// ID, applies to the active conversation.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   rejoin uncompact lisbon
-  rejoin show lisbon --view chat     See what the model is sent then")]
+  rejoin show lisbon --view chat     See what the model receives then")]
 pub(crate) struct Args {
-    /// The conversation, by id or the beginning of one
+    /// The conversation; default: the active one
     id: Option<String>,
 }
 

@@ -15,11 +15,11 @@ use crate::ui::progress::Unit;
 use crate::ui::{fit, size};
 use crate::ui::table::{Column, Table};
 
-/// Check that everything is as it was written
+/// Check the store for damage
 ///
-/// Looks at the structure of the store, and at the digest of every message: each vouches for all that came
-/// before it. What is damaged is named, and the rest is checked all the same. Nothing is changed. Of a vault,
-/// records that did not open are copied to quarantine and named.
+/// Checks the structure of the store and the digest of every message, which covers the message and
+/// everything before it. Reports all damage and continues with the rest. Changes nothing, except that
+/// vault records that cannot be decrypted are copied to quarantine.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -181,7 +181,7 @@ impl Findings {
         ];
         context.show(|answer| {
             write!(answer, "{}", table.draw(context.columns(), context.paint()))?;
-            let verdict = if self.faults.is_empty() { "\nAll of it is as it was written." } else { "" };
+            let verdict = if self.faults.is_empty() { "\nNo damage found." } else { "" };
             let told = format!("Checked {}.{verdict}", checked.join(", "));
             for line in fit::wrap(&told, context.columns().unwrap_or(usize::MAX)) {
                 writeln!(answer, "{line}")?;

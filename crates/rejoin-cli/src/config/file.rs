@@ -123,7 +123,7 @@ impl Reader<'_> {
                     .hint(edit_hint(self.path))),
             },
             Meaning::Unknown => Err(Failure::invalid(format!("read `{place}`"))
-                .because(format!("there is no key `{name}`"))
+                .because(format!("unknown key `{name}`"))
                 .hint(unknown_hint(&self.segments))),
         }
     }
@@ -199,7 +199,7 @@ mod tests {
 
     #[test]
     fn an_unknown_key_names_its_line_and_the_likely_one() {
-        let expected = "error: read `config.toml:3`\n  caused by: there is no key `retention.dais`\n\
+        let expected = "error: could not read `config.toml:3`: unknown key `retention.dais`\n\
                         hint: did you mean `retention.days`?";
 
         assert_eq!(refusal("# mine\n[retention]\ndais = 30\n"), expected);
@@ -207,8 +207,7 @@ mod tests {
 
     #[test]
     fn a_value_out_of_range_names_its_line_and_the_range() {
-        let expected = "error: read `retention.days` in `config.toml:1`\n  \
-                        caused by: it must be a whole number from 7 to 180, or \"forever\"\n\
+        let expected = "error: could not read `retention.days` in `config.toml:1`: it must be a whole number from 7 to 180, or \"forever\"\n\
                         hint: correct the line, or run `rejoin config edit`";
 
         assert_eq!(refusal("retention.days = 3\n"), expected);
@@ -216,8 +215,7 @@ mod tests {
 
     #[test]
     fn a_group_is_not_a_value() {
-        let expected = "error: read `retention` in `config.toml:1`\n  \
-                        caused by: it is a group of keys and has no value of its own\n\
+        let expected = "error: could not read `retention` in `config.toml:1`: it is a group of keys and has no value of its own\n\
                         hint: correct the line, or run `rejoin config edit`";
 
         assert_eq!(refusal("retention = 30\n"), expected);
@@ -227,6 +225,6 @@ mod tests {
     fn broken_toml_names_its_line() {
         let shown = refusal("log = \"off\"\nretention = [\n");
 
-        assert!(shown.starts_with("error: read `config.toml:"), "{shown}");
+        assert!(shown.starts_with("error: could not read `config.toml:"), "{shown}");
     }
 }

@@ -137,7 +137,7 @@ impl Config {
                 Warning { message, hint: None }
             }
             Ignored::File { fault, hint, .. } => {
-                let message = format!("ignored the project's configuration: could not {fault}");
+                let message = format!("ignored the project's configuration: {fault}");
                 Warning { message, hint: hint.clone() }
             }
         });

@@ -158,7 +158,7 @@ impl Register {
     pub(crate) fn trust(&mut self, name: &str, seen: Option<String>, text: &str) -> Result<(), Failure> {
         let directory = directory_identity(Path::new(name));
         if directory.is_none() {
-            return Err(Failure::not_found(format!("trust `{name}`")).because("there is no such directory"));
+            return Err(Failure::not_found(format!("trust `{name}`")).because("no such directory"));
         }
         if directory != seen {
             return Err(Failure::new(Kind::Denied, format!("trust `{name}`"))

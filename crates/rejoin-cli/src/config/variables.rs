@@ -128,8 +128,7 @@ mod tests {
     fn a_variable_out_of_range_is_refused_by_name() {
         let refusal = read(&Surroundings::imagined(&[("REJOIN_RETENTION_DAYS", "3")]), &[]).unwrap_err();
 
-        let expected = "error: read the variable `REJOIN_RETENTION_DAYS`\n  \
-                        caused by: it must be a whole number from 7 to 180, or \"forever\"\n\
+        let expected = "error: could not read the variable `REJOIN_RETENTION_DAYS`: it must be a whole number from 7 to 180, or \"forever\"\n\
                         hint: correct it, or take it away with `unset REJOIN_RETENTION_DAYS`";
         assert_eq!(refusal.to_string(), expected);
     }

@@ -108,7 +108,11 @@ fn tell_programs(context: &Context, archive: &Archive, repository: &Repository) 
 fn check_sealed(archive: &Archive, context: &Context, stored: &StoredConversation) -> Result<(), Failure> {
     let is_vault = matches!(context.store_url()?, StoreUrl::Vault(_));
     if is_vault && !context.config.allows_plaintext() {
-        return Err(Failure::new(Kind::Denied, "it is kept in a vault, and a commit is in the clear").hint(
+        return Err(Failure::new(
+            Kind::Denied,
+            "it is stored in a vault, and a commit would not be encrypted",
+        )
+        .hint(
             "run `rejoin config set git.allow_plaintext true` to allow it, or `rejoin config set \
              git.commit_sessions false` to commit none",
         ));
@@ -139,9 +143,8 @@ fn placed(tree: &mut Tree, project: &Path) -> Result<Vec<Written>, Failure> {
         let names = std::iter::once(name.clone()).chain((2..ATTEMPTS).map(|place| format!("{name}-{place}")));
         names.map(|name| day.join(name)).find(|folder| fs::symlink_metadata(project.join(folder)).is_err())
     };
-    let folder = known
-        .or_else(free)
-        .ok_or_else(|| Failure::new(Kind::Conflict, "every name for its folder is taken"))?;
+    let folder =
+        known.or_else(free).ok_or_else(|| Failure::new(Kind::Conflict, "no free name for its folder"))?;
     if folder == wanted {
         return Ok(files);
     }

@@ -178,7 +178,7 @@ fn api_of(kind: ProviderKind) -> Api {
 /// Refuses a name that is not a provider's, with the one that was probably meant.
 pub(crate) fn unknown(config: &Config, name: &str) -> Failure {
     let all = Known::all(config);
-    let failure = Failure::not_found(format!("there is no provider `{name}`"));
+    let failure = Failure::not_found(format!("no provider `{name}`"));
     match nearest(name, all.iter().map(|known| known.name.as_str())) {
         Some(likely) => failure.hint(format!("did you mean `{likely}`?")),
         None => failure.hint(format!(

@@ -8,7 +8,7 @@ use crate::ui::when::Clock;
 
 /// What a policy does, in one sentence.
 pub(crate) fn describe(retention: &Retention) -> String {
-    let Some(days) = retention.days else { return "Conversations are kept for ever.".to_owned() };
+    let Some(days) = retention.days else { return "Conversations are kept forever.".to_owned() };
     let begin = format!("Conversations are deleted {days} days after they were last used");
     match retention.max_per_project {
         Some(most) => format!("{begin}, and the oldest beyond {} of a project.", size::number(most)),
@@ -89,7 +89,7 @@ mod tests {
         ];
 
         let expected = [
-            "Conversations are kept for ever.",
+            "Conversations are kept forever.",
             "Conversations are deleted 30 days after they were last used.",
             "Conversations are deleted 7 days after they were last used, and the oldest beyond 1,000 of a project.",
         ];

@@ -130,7 +130,7 @@ pub(crate) fn required(context: &Context, name: &str) -> Result<CommandFile, Fai
             [] => format!("write its instructions to `{OF_PROJECT}/{name}.md`"),
             _ => format!("the commands here are {}", known.join(", ")),
         };
-        Failure::not_found(format!("there is no command file `{name}`")).hint(hint)
+        Failure::not_found(format!("no command file `{name}`")).hint(hint)
     })
 }
 

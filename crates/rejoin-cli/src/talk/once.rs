@@ -74,8 +74,10 @@ pub(crate) fn say(
     let context = configured.as_ref().unwrap_or(context);
     match (message, said.then) {
         (message, Then::Stay) if can_prompt => prompt::open(context, &runtime, start, overrides, message),
-        (_, Then::Stay) => Err(Failure::usage("stay at the prompt without a terminal")
-            .hint("leave out `--interactive`, or `--json`")),
+        (_, Then::Stay) => {
+            Err(Failure::usage("`--interactive` needs a terminal")
+                .hint("leave out `--interactive`, or `--json`"))
+        }
         (Some(message), Then::Leave) => runtime.block_on(once(context, start, overrides, &message)),
         (None, Then::Leave) if can_prompt => prompt::open(context, &runtime, start, overrides, None),
         (None, Then::Leave) => {
@@ -122,7 +124,7 @@ fn piped() -> Result<Option<String>, Failure> {
     let read = io::stdin().lock().take(LONGEST_INPUT + 1).read_to_end(&mut bytes);
     read.map_err(|error| Failure::io("read the message from the input", error))?;
     if bytes.len() as u64 > LONGEST_INPUT {
-        return Err(Failure::invalid("read a message of more than 64 MB from the input"));
+        return Err(Failure::invalid("the message on stdin is larger than 64 MB"));
     }
     let text = String::from_utf8(bytes)
         .map_err(|error| Failure::invalid("read the message from the input").because(error))?;

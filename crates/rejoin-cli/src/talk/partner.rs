@@ -102,7 +102,7 @@ fn key(context: &Context, known: &Known) -> Result<KeySource, Failure> {
     Err(match keyring {
         None => failure.hint(format!("run `rejoin auth set {name}`{variable}")),
         Some(cause) => {
-            failure.because(format!("the keyring cannot be used: {cause}")).hint(match &known.key_variable {
+            failure.because(format!("the keyring is unavailable: {cause}")).hint(match &known.key_variable {
                 Some(variable) => format!("put it into the variable `{variable}`"),
                 None => keyring_hint(name),
             })

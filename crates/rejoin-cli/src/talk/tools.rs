@@ -14,19 +14,19 @@ const FLAG: &str = "--allow";
 /// Which tools run without asking, for this run.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct ToolFlags {
-    /// Let tools run that a rule names, such as `run(cargo test *)`
+    /// Run tools that match this rule without asking, such as `run(cargo test *)`
     ///
-    /// May be given several times. What `tools.deny` and `tools.ask` say is stronger.
+    /// Can be repeated. `tools.deny` and `tools.ask` take precedence.
     #[arg(long, value_name = "RULE")]
     allow: Vec<String>,
 
-    /// Let every tool run without asking
+    /// Run every tool without asking
     ///
-    /// What `tools.deny` and `tools.ask` say is stronger.
+    /// `tools.deny` and `tools.ask` take precedence.
     #[arg(long)]
     allow_all_tools: bool,
 
-    /// Offer no tools to the model
+    /// Do not offer tools to the model
     #[arg(long, conflicts_with_all = ["allow", "allow_all_tools"])]
     no_tools: bool,
 }

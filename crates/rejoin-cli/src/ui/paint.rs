@@ -9,12 +9,12 @@ use anstyle::{AnsiColor, Style};
 /// The value of `--color`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum ColorChoice {
-    /// Colour on a terminal that can show it.
+    /// On a terminal that supports it.
     #[default]
     Auto,
-    /// Colour wherever the output goes.
+    /// Even in a pipe or a file.
     Always,
-    /// No colour.
+    /// Without color.
     Never,
 }
 

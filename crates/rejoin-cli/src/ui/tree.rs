@@ -37,10 +37,10 @@ const BRANCH_END: &str = "------";
 /// The value of `--style`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Style {
-    /// Every answer is indented under its question.
+    /// Indent every reply under its parent.
     #[default]
     Full,
-    /// Only the branches of a fork are indented, so that a long conversation stays at the left.
+    /// Indent only where the conversation branches.
     Compact,
 }
 

@@ -100,8 +100,11 @@ pub(crate) fn new_passphrase_from(
 fn ask_new(context: &Context) -> std::result::Result<Secret, Failure> {
     let terminal = context.surroundings.terminal;
     if !terminal.stdin || !terminal.stderr {
-        return Err(Failure::new(Kind::NotConfirmed, "nobody at a terminal to ask for a passphrase")
-            .hint("put it into a file that only you can read, and name that"));
+        return Err(Failure::new(
+            Kind::NotConfirmed,
+            "cannot ask for a passphrase: not running in a terminal",
+        )
+        .hint("write it to a file that only you can read, and pass that with `--passphrase-file`"));
     }
     let first = secret::ask("New passphrase: ")?;
     let second = secret::ask("Once more: ")?;

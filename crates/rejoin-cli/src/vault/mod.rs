@@ -52,22 +52,21 @@ pub(crate) fn explain(url: &StoreUrl, error: rejoin::Error) -> Failure {
         _ if is_foreign => failure,
         (StoreUrl::Vault(_), ErrorKind::Denied) => failure.hint(
             "unlock the keyring, or give a passphrase or recovery key at the terminal or with `--passphrase-file FILE`; \
-             `rejoin vault status` shows what opens the vault",
+             `rejoin vault status` shows its slots",
         ),
         (StoreUrl::Vault(_), ErrorKind::NotFound) => {
             failure.hint(
-                "run `rejoin vault init` to make one, name the right place with `--store`, or put a backup back with \
-                 `rejoin restore PATH`",
+                "run `rejoin vault init` to create one, `rejoin restore PATH` to restore a backup, or name another store with \
+                 `--store`",
             )
         }
         (StoreUrl::Vault(_), ErrorKind::Conflict) => failure.hint(
-            "if you put it there yourself, run `rejoin vault accept`; if not, somebody else did, and messages may be missing or \
-             not yours",
+            "if you put it there, run `rejoin vault accept`; if not, someone else did, and messages may be missing or forged",
         ),
         (StoreUrl::Vault(_), ErrorKind::Invalid) => failure
-            .hint(format!("run `rejoin --store {} vault encrypt` to seal what it holds", inner_of(url))),
+            .hint(format!("run `rejoin --store {} vault encrypt` to encrypt it", inner_of(url))),
         (StoreUrl::Sqlite(_) | StoreUrl::Jsonl(_), ErrorKind::Conflict) => failure.or_hint(
-            "put the vault back, or run `rejoin vault accept` if you do not use it any more",
+            "restore the vault, or run `rejoin vault accept` if you no longer use it",
         ),
         (StoreUrl::Sqlite(_) | StoreUrl::Jsonl(_), ErrorKind::Denied) => {
             failure.hint(format!("run `rejoin config set store {}`, or name it with `--store`", url.sealed()))

@@ -110,7 +110,7 @@ fn a_single_word_is_a_name_unless_it_is_marked_as_text() {
     let refused = world.rejoin(["append", "thanks"]).input("piped").run();
     world.rejoin(["append", "--", "thanks"]).input("piped").run();
 
-    let expected = "error: nothing is called `thanks`\n\
+    let expected = "error: no conversation or message `thanks`\n\
                     hint: run `rejoin list` to see the conversations; to add it as text: `rejoin append -- thanks`\n";
     assert_eq!(refused, Outcome::failure(1, expected));
     assert_eq!(said(&world, &id), messages(&[("user", "thanks")]));
@@ -124,7 +124,7 @@ fn a_single_word_without_a_text_is_pointed_out() {
     let refused = world.rejoin(["append", "Thanks"]).input("").run();
 
     let expected = "error: the message is empty\n\
-                    hint: `Thanks` is taken for a conversation and stdin was empty; to add it as text: `rejoin append -- Thanks`\n";
+                    hint: `Thanks` was read as a conversation, and stdin was empty; to add it as text: `rejoin append -- Thanks`\n";
     assert_eq!(refused, Outcome::failure(1, expected));
 }
 
@@ -198,7 +198,7 @@ fn lines_come_from_a_file_too() {
     ];
 
     assert_eq!(outcomes.each_ref().map(|outcome| outcome.stdout.lines().count()), [2, 0]);
-    let expected = "error: read `missing.jsonl`\n  caused by: No such file or directory (os error 2)\n";
+    let expected = "error: could not read `missing.jsonl`: No such file or directory (os error 2)\n";
     assert_eq!(outcomes[1].stderr, expected);
     assert_eq!(said(&world, &id), messages(&[("user", "Where to eat?"), ("assistant", "In Alfama.")]));
 }
@@ -229,8 +229,8 @@ fn a_bad_line_ends_the_run_and_the_lines_before_it_stay() {
     let outcome = world.rejoin(["append", "lisbon", "--jsonl", "-"]).input(input).run();
 
     let expected = format!(
-        "error: append line 3 of the input\n  caused by: `robot` is not a role; \
-         roles are system, user, assistant and tool at column 24\n{STORED_BEFORE}"
+        "error: could not append line 3 of the input: `robot` is not a role; \
+         expected system, user, assistant or tool at column 24\n{STORED_BEFORE}"
     );
     assert_eq!((outcome.stdout.lines().count(), outcome.stderr, outcome.code), (1, expected, 1));
     assert_eq!(said(&world, &id), messages(&[("user", "Where to eat?")]));
@@ -250,10 +250,9 @@ fn bytes_that_are_not_text_are_refused() {
     ];
 
     let expected = [
-        "error: append line 1 of the input\n  caused by: it is not valid UTF-8\n  \
-             caused by: invalid utf-8 sequence of 1 bytes from index 26\n"
+        "error: could not append line 1 of the input: it is not valid UTF-8: invalid utf-8 sequence of 1 bytes from index 26\n"
             .to_owned(),
-        "error: the text is not valid UTF-8\n  caused by: incomplete utf-8 byte sequence from index 3\n"
+        "error: the text is not valid UTF-8: incomplete utf-8 byte sequence from index 3\n"
             .to_owned(),
     ];
     assert_eq!(outcomes, expected.map(|told| Outcome::failure(1, &told)));
@@ -294,10 +293,9 @@ fn what_is_too_large_is_refused_with_the_limit_and_its_key() {
     let expected = [
         format!("error: the text is larger than `limits.turn_bytes` = 10 MB\n{TOO_LARGE}"),
         format!(
-            "error: append line 1 of the input\n  \
-             caused by: it is longer than 64 MiB, which is enough for `limits.turn_bytes` = 10 MB\n{TOO_LARGE}"
+            "error: could not append line 1 of the input: it is longer than 64 MiB, which is enough for `limits.turn_bytes` = 10 MB\n{TOO_LARGE}"
         ),
-        "error: append line 1 of the input\n  caused by: the turn has 20000095 bytes, more than \
+        "error: could not append line 1 of the input: the turn has 20000095 bytes, more than \
              `limits.turn_bytes` = 10000000\n"
             .to_owned(),
     ];
@@ -334,10 +332,10 @@ fn a_parent_must_be_a_message_of_that_conversation() {
 
     let names = [(theirs[0].as_str(), "[m]"), (&short(&porto), "[porto]"), (&short(&lisbon), "[lisbon]")];
     let expected = [
-        "error: conversation `[lisbon]` has no message `[m]`\nhint: run `rejoin list` to see conversations, `rejoin tree` for messages\n"
+        "error: no message `[m]` in conversation `[lisbon]`\nhint: run `rejoin list` to see conversations, `rejoin tree` for messages\n"
             .to_owned(),
-        "error: conversation `[lisbon]` has no message `[m]`\nhint: it belongs to conversation [porto]\n".to_owned(),
-        "error: append line 1 of the input\n  caused by: there is no message `[m]` in this conversation\n".to_owned(),
+        "error: no message `[m]` in conversation `[lisbon]`\nhint: it belongs to conversation [porto]\n".to_owned(),
+        "error: could not append line 1 of the input: no message `[m]` in this conversation\n".to_owned(),
     ];
     assert_eq!(
         outcomes.map(|outcome| outcome.naming(&names)),
@@ -357,14 +355,14 @@ fn wrong_names_and_flags_are_refused() {
     let role = world.rejoin(["append", "--role", "robot", "hello there"]).run();
 
     let expected = [
-        "error: nothing is called `nosuch`\nhint: run `rejoin list` to see conversations, `rejoin tree` for messages\n",
-        "error: nothing is called `../../etc/passwd`\nhint: run `rejoin list` to see conversations, `rejoin tree` for messages\n",
+        "error: no conversation or message `nosuch`\nhint: run `rejoin list` to see conversations, `rejoin tree` for messages\n",
+        "error: no conversation or message `../../etc/passwd`\nhint: run `rejoin list` to see conversations, `rejoin tree` for messages\n",
         "error: `a[2Jb` cannot be the name of anything\nhint: run `rejoin list` for ids; the beginning of one is enough\n",
     ];
     assert_eq!(told, expected);
     assert!(twin.stderr.starts_with("error: `twin` could be any of 2: "), "{}", twin.stderr);
     assert_eq!((twin.code, role.code), (1, 2));
-    assert!(role.stderr.contains("roles are system, user, assistant and tool"), "{}", role.stderr);
+    assert!(role.stderr.contains("expected system, user, assistant or tool"), "{}", role.stderr);
 }
 
 #[test]

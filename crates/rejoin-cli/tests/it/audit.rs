@@ -53,5 +53,5 @@ fn an_empty_log_says_so_and_makes_no_store() {
 
     let outcome = world.rejoin(["audit"]).run();
 
-    assert_eq!((outcome, world.store().exists()), (Outcome::note("Nothing is noted.\n"), false));
+    assert_eq!((outcome, world.store().exists()), (Outcome::note("The audit log is empty.\n"), false));
 }

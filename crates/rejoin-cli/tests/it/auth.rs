@@ -24,9 +24,8 @@ fn a_machine_without_a_keyring_is_told_what_else_there_is() {
 
     let hint = "name a variable that holds the key with `rejoin config set providers.anthropic.api_key_env NAME`, \
                 or a command that prints it with `rejoin config set providers.anthropic.api_key_command COMMAND`";
-    let expected = format!(
-        "error: keep the key of `anthropic` in the keyring\n  caused by: {NO_KEYRING}\nhint: {hint}\n"
-    );
+    let expected =
+        format!("error: could not keep the key of `anthropic` in the keyring: {NO_KEYRING}\nhint: {hint}\n");
     assert_eq!(outcome, Outcome::failure(1, &expected));
     // The limit is a second; the rest is room for a busy machine.
     assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
@@ -43,8 +42,8 @@ fn what_cannot_be_a_key_is_refused_and_not_shown() {
     ];
 
     let expected = [
-        "error: read the key of `anthropic`\n  caused by: the key is empty\n",
-        "error: read the key of `anthropic`\n  caused by: the key holds characters that no key has\n",
+        "error: could not read the key of `anthropic`: the key is empty\n",
+        "error: could not read the key of `anthropic`: the key holds characters that no key has\n",
         "error: there is no key without a provider\n\
          hint: run `rejoin provider list` to see those that have one\n",
     ];

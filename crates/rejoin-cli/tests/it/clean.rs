@@ -145,8 +145,8 @@ fn without_consent_it_shows_what_would_go_and_keeps_it() {
 
     let expected = format!(
         "These conversations will be deleted:\n  {short}  3 hours ago  Old\n\
-         error: nobody at a terminal to confirm this\n\
-         hint: add `--yes` to go ahead without being asked\n"
+         error: not running in a terminal\n\
+         hint: pass `--yes` to confirm\n"
     );
     assert_eq!((outcome, left(&world).len()), (Outcome::failure(1, &expected), 1));
 }

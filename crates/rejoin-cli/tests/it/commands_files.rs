@@ -121,7 +121,7 @@ fn an_unknown_command_is_told_before_anything_is_written() {
     ];
 
     let expected = [
-        "error: there is no command file `brianstorm`\nhint: the commands here are brainstorm\n",
+        "error: no command file `brianstorm`\nhint: the commands here are brainstorm\n",
         "error: `../../etc/passwd` cannot be the name of a command file\n\
          hint: a name has letters, digits, `-`, `_` and `.`\n",
     ];

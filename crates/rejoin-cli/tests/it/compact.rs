@@ -197,7 +197,7 @@ fn what_cannot_be_compacted_says_why_and_what_to_do() {
     short_world.append("porto", "{\"role\":\"user\",\"content\":\"Where?\"}");
     let nothing = short_world.rejoin(["compact"]).run();
 
-    let expected = "error: no model is configured that could write a summary\n\
+    let expected = "error: no model is configured to write a summary\n\
         hint: run `rejoin setup`, or add `--provider NAME --model MODEL`\n";
     assert_eq!((offline.code, offline.stderr.as_str()), (1, expected));
     assert_eq!((refused.code, refused.stdout.as_str()), (1, ""));
@@ -253,7 +253,7 @@ fn at_the_prompt_compaction_is_asked_for_shown_undone_and_survives_a_restart() {
     terminal.wait_for("The next message follows \"Summary");
     terminal.wait_for_last(">");
     terminal.enter("/pin");
-    terminal.wait_for("Pinned, so compaction never leaves it out: \"Question 3");
+    terminal.wait_for("Pinned; compaction keeps it: \"Question 3");
     terminal.wait_for_last(">");
     terminal.enter("/quit");
     terminal.wait_for_last("$");

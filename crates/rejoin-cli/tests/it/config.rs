@@ -105,8 +105,7 @@ fn an_unknown_key_is_refused_with_its_line_and_the_likely_name() {
 
     let outcome = world.rejoin(["config", "list"]).run();
 
-    let expected = "error: read `[world]/home/.config/rejoin/config.toml:4`\n  \
-                    caused by: there is no key `retention.dayz`\n\
+    let expected = "error: could not read `[world]/home/.config/rejoin/config.toml:4`: unknown key `retention.dayz`\n\
                     hint: did you mean `retention.days`?\n";
     assert_eq!(outcome, Outcome::failure(1, expected));
 }
@@ -118,8 +117,7 @@ fn a_value_out_of_range_is_refused_with_its_line() {
 
     let outcome = world.rejoin(["config", "list"]).run();
 
-    let expected = "error: read `compact.threshold` in `[world]/home/.config/rejoin/config.toml:1`\n  \
-                    caused by: it must be a number from 0.1 to 1\n\
+    let expected = "error: could not read `compact.threshold` in `[world]/home/.config/rejoin/config.toml:1`: it must be a number from 0.1 to 1\n\
                     hint: correct the line, or run `rejoin config edit`\n";
     assert_eq!(outcome, Outcome::failure(1, expected));
 }
@@ -131,8 +129,7 @@ fn broken_toml_is_refused_with_its_line() {
 
     let outcome = world.rejoin(["config", "list"]).run();
 
-    let expected = "error: read `[world]/home/.config/rejoin/config.toml:2`\n  \
-                    caused by: unclosed table, expected `]`\n\
+    let expected = "error: could not read `[world]/home/.config/rejoin/config.toml:2`: unclosed table, expected `]`\n\
                     hint: correct the line, or run `rejoin config edit`\n";
     assert_eq!(outcome, Outcome::failure(1, expected));
 }
@@ -143,8 +140,7 @@ fn a_variable_out_of_range_is_refused_by_name() {
 
     let outcome = world.rejoin(["config", "list"]).variable("REJOIN_RETENTION_DAYS", "3").run();
 
-    let expected = "error: read the variable `REJOIN_RETENTION_DAYS`\n  \
-                    caused by: it must be a whole number from 7 to 180, or \"forever\"\n\
+    let expected = "error: could not read the variable `REJOIN_RETENTION_DAYS`: it must be a whole number from 7 to 180, or \"forever\"\n\
                     hint: correct it, or take it away with `unset REJOIN_RETENTION_DAYS`\n";
     assert_eq!(outcome, Outcome::failure(1, expected));
 }
@@ -167,8 +163,7 @@ fn a_provider_without_a_kind_is_refused() {
 
     let outcome = world.rejoin(["config", "list"]).run();
 
-    let expected = "error: read `providers.local`, which has no `kind`\n  \
-                    caused by: it is first named in `[world]/home/.config/rejoin/config.toml:2`\n\
+    let expected = "error: could not read `providers.local`, which has no `kind`: it is first named in `[world]/home/.config/rejoin/config.toml:2`\n\
                     hint: add `providers.local.kind`\n";
     assert_eq!(outcome, Outcome::failure(1, expected));
 }
@@ -195,7 +190,7 @@ fn set_keeps_comments_and_creates_nothing_else() {
     let outcome = world.rejoin(["config", "set", "retention.days", "forever"]).run();
 
     let note = "Set retention.days to forever in [world]/home/.config/rejoin/config.toml\n\
-                Conversations are kept for ever.\n";
+                Conversations are kept forever.\n";
     assert_eq!(outcome, Outcome::note(note));
     let expected = "# mine\n[retention]\ndays = \"forever\" # a season\n";
     assert_eq!(world.read("home/.config/rejoin/config.toml"), expected);
@@ -207,8 +202,7 @@ fn set_refuses_a_bad_value_before_writing() {
 
     let outcome = world.rejoin(["config", "set", "retention.days", "3"]).run();
 
-    let expected = "error: set `retention.days` to `3`\n  \
-                    caused by: it must be a whole number from 7 to 180, or \"forever\"\n";
+    let expected = "error: could not set `retention.days` to `3`: it must be a whole number from 7 to 180, or \"forever\"\n";
     assert_eq!(outcome, Outcome::failure(1, expected));
     assert!(!world.path("home/.config").exists());
 }
@@ -219,8 +213,7 @@ fn set_refuses_what_would_leave_a_configuration_nobody_can_use() {
 
     let outcome = world.rejoin(["config", "set", "providers.local.base_url", "http://127.0.0.1:8080"]).run();
 
-    let expected = "error: read `providers.local`, which has no `kind`\n  \
-                    caused by: it is first named in `[world]/home/.config/rejoin/config.toml:2`\n\
+    let expected = "error: could not read `providers.local`, which has no `kind`: it is first named in `[world]/home/.config/rejoin/config.toml:2`\n\
                     hint: add `providers.local.kind`\n";
     assert_eq!(outcome, Outcome::failure(1, expected));
     assert!(!world.path("home/.config").exists());
@@ -264,7 +257,7 @@ fn get_offers_the_likely_key() {
 
     let outcome = world.rejoin(["config", "get", "retentionDays"]).run();
 
-    let expected = "error: there is no key `retentionDays`\nhint: did you mean `retention.days`?\n";
+    let expected = "error: unknown key `retentionDays`\nhint: did you mean `retention.days`?\n";
     assert_eq!(outcome, Outcome::failure(1, expected));
 }
 
@@ -301,8 +294,7 @@ fn edit_checks_the_file_after_the_editor() {
 
     let outcome = world.rejoin(["config", "edit"]).variable("EDITOR", &editor).run();
 
-    let expected = "error: read `[world]/home/.config/rejoin/config.toml:1`\n  \
-                    caused by: there is no key `lgo`\n\
+    let expected = "error: could not read `[world]/home/.config/rejoin/config.toml:1`: unknown key `lgo`\n\
                     hint: did you mean `log`?\n";
     assert_eq!(outcome, Outcome::failure(1, expected));
 }

@@ -50,11 +50,11 @@ fn without_consent_it_says_what_would_go_and_keeps_it() {
     let expected = format!(
         "This will be deleted:\n  \"Lisbon\" (2 messages, {size} B, held, not of this project): {lisbon}\n  \
          2 messages of \"Rome\" ({rest} B): {question}\n\
-         error: nobody at a terminal to confirm this\n\
-         hint: add `--yes` to go ahead without being asked\n"
+         error: not running in a terminal\n\
+         hint: pass `--yes` to confirm\n"
     );
-    let told = "{\"error\":{\"kind\":\"not confirmed\",\"message\":\"nobody at a terminal to confirm this\",\
-                \"hint\":\"add `--yes` to go ahead without being asked\"}}\n";
+    let told = "{\"error\":{\"kind\":\"not confirmed\",\"message\":\"not running in a terminal\",\
+                \"hint\":\"pass `--yes` to confirm\"}}\n";
     assert_eq!([outcome, json], [Outcome::failure(1, &expected), Outcome::failure(1, told)]);
     assert_eq!((bytes(&trip), bytes(&rome)), (size, rest));
 }
@@ -124,7 +124,7 @@ fn of_several_the_good_go_and_the_bad_are_listed() {
         rome.id().short(),
         size + freed
     );
-    let stderr = "warning: not deleted: no-such-trip: nothing is called `no-such-trip`\n\
+    let stderr = "warning: not deleted: no-such-trip: no conversation or message `no-such-trip`\n\
                   hint: run `rejoin list` to see conversations, `rejoin tree` for messages\n\
                   error: 1 of 3 could not be deleted\n";
     assert_eq!(outcome, Outcome { stdout, stderr: stderr.to_owned(), code: 1 });
@@ -152,20 +152,21 @@ fn scripts_read_an_outcome_for_each() {
          {{\"name\":\"{question}\",\"conversation\":\"{rome}\",\"message\":\"{question}\",\"outcome\":\"deleted\",\
          \"messages\":2,\"bytes\":{rest},\"error\":null}},\
          {{\"name\":\"{gone}\",\"conversation\":null,\"message\":null,\"outcome\":\"missing\",\
-         \"messages\":0,\"bytes\":0,\"error\":null}},\
-         {{\"name\":\"nope-nope\",\"conversation\":null,\"message\":null,\"outcome\":\"failed\",\
-         \"messages\":0,\"bytes\":0,\"error\":{{\"kind\":\"not found\",\"message\":\"nothing is called `nope-nope`\",{hint}}}}}],\
-         \"conversations\":1,\"messages\":4,\"bytes\":{},\"failed\":1}}\n",
+         \"messages\":0,\"bytes\":0,\"error\":{{\"kind\":\"not found\",\"message\":\"no message `zzzzzz` in conversation `{rome_short}`\",{hint}}}}},\
+         {{\"name\":\"nope-nope\",\"conversation\":null,\"message\":null,\"outcome\":\"missing\",\
+         \"messages\":0,\"bytes\":0,\"error\":{{\"kind\":\"not found\",\"message\":\"no conversation or message `nope-nope`\",{hint}}}}}],\
+         \"conversations\":1,\"messages\":4,\"bytes\":{},\"failed\":2}}\n",
         size + rest,
+        rome_short = rome.id().short(),
         rome = rome.id(),
     );
     let stderr =
-        "{\"error\":{\"kind\":\"not found\",\"message\":\"1 of 4 could not be deleted\",\"hint\":null}}\n";
+        "{\"error\":{\"kind\":\"not found\",\"message\":\"2 of 4 could not be deleted\",\"hint\":null}}\n";
     assert_eq!(outcome, Outcome { stdout, stderr: stderr.to_owned(), code: 1 });
 }
 
 #[test]
-fn a_message_deleted_twice_is_a_success_and_a_conversation_is_not() {
+fn what_is_gone_already_cannot_be_deleted_again() {
     let world = World::new();
     let mut trip = world.conversation("Lisbon");
     let [_, answer] = ask(&mut trip, "Where to eat?", "In Alfama.");
@@ -180,9 +181,9 @@ fn a_message_deleted_twice_is_a_success_and_a_conversation_is_not() {
 
     let hint = "hint: run `rejoin list` to see conversations, `rejoin tree` for messages\n";
     let expected = [
-        Outcome::note(&format!("There is no message `{answer}`, so nothing had to go.\n")),
-        Outcome::failure(1, &format!("error: nothing is called `{short}`\n{hint}")),
-        Outcome::failure(1, &format!("error: there is no conversation `{uuid}`\n{hint}")),
+        Outcome::failure(1, &format!("error: no conversation or message `{answer}`\n{hint}")),
+        Outcome::failure(1, &format!("error: no conversation or message `{short}`\n{hint}")),
+        Outcome::failure(1, &format!("error: no conversation `{uuid}`\n{hint}")),
     ];
     assert_eq!((first, again), ([0, 0], expected));
 }
@@ -194,8 +195,7 @@ fn a_number_from_a_list_deletes_nothing() {
 
     let outcome = world.rejoin(["delete", "1", "--yes"]).run();
 
-    let expected = "error: `1` could be a number from a list\n  \
-                    caused by: lists change, so deleting needs an id\n\
+    let expected = "error: `1` looks like a number from a list: deleting needs an ID, because lists change\n\
                     hint: run `rejoin list` to see the ids\n";
     assert_eq!((outcome, is_gone(&trip)), (Outcome::failure(2, expected), false));
 }

@@ -451,7 +451,7 @@ fn a_broken_configuration_is_named_with_its_line() {
     let expected = expect(
         "configuration",
         "problem",
-        "read `[world]/home/.config/rejoin/config.toml:2`: there is no key `retention.dais`",
+        "could not read `[world]/home/.config/rejoin/config.toml:2`: unknown key `retention.dais`",
         "did you mean `retention.days`?",
     );
     assert_eq!((ailing(&outcome), outcome.code), (vec![expected], 1));

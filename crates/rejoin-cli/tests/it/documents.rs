@@ -1,6 +1,6 @@
 //! What the documents say is so: commands are run, links lead somewhere, the words are the house's.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,10 +10,10 @@ use rejoin::{List, MessageId, store::Order};
 use crate::world::World;
 
 #[test]
-fn the_commands_in_the_readme_give_what_it_shows() {
+fn the_commands_in_the_page_about_talking_give_what_it_shows() {
     let world = World::new();
-    let readme = read("README.md");
-    let steps = steps(&readme);
+    let page = read("docs/talking.md");
+    let steps = steps(&page);
     let commands: Vec<&str> = steps.iter().map(|step| step.command.as_str()).collect();
 
     let told = run(&world, &commands);
@@ -53,6 +53,48 @@ fn every_link_leads_to_a_file() {
         .collect();
 
     assert_eq!(broken, []);
+}
+
+#[test]
+fn every_test_named_beside_a_feature_of_the_source_documents_exists() {
+    let page = read("docs/documents.md");
+    let rows = page.lines().filter(|line| line.contains("| yes |"));
+    let shown = rows.map(|row| row.split("| yes |").nth(1).unwrap_or_default().trim_matches([' ', '|', '`']));
+    let names = names_of_functions();
+    let recipes = read("justfile");
+
+    let shown: Vec<&str> = shown.collect();
+    let missing: Vec<&&str> = shown
+        .iter()
+        .filter(|shown| match shown.strip_prefix("just ") {
+            Some(recipe) => !recipes.lines().any(|line| line.split([' ', ':']).next() == Some(recipe)),
+            None => shown.rsplit("::").next().is_none_or(|name| !names.contains(name)),
+        })
+        .collect();
+
+    assert!(shown.len() > 100, "{shown:?}");
+    assert_eq!(missing, Vec::<&&str>::new());
+}
+
+/// The name of every function of the crates, among which all tests are.
+fn names_of_functions() -> HashSet<String> {
+    let mut folders = vec![root().join("crates")];
+    let mut names = HashSet::new();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            match path.extension() {
+                None if path.is_dir() => folders.push(path),
+                Some(kind) if kind == "rs" => {
+                    let text = fs::read_to_string(&path).unwrap();
+                    let after = text.split("fn ").skip(1);
+                    names.extend(after.filter_map(|rest| rest.split(['(', '<']).next()).map(str::to_owned));
+                }
+                _ => {}
+            }
+        }
+    }
+    names
 }
 
 #[test]

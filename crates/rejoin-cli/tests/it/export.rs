@@ -69,9 +69,9 @@ fn what_is_there_is_not_replaced_unasked() {
         code: 0,
     };
     assert_eq!(first, done("Exported 1 conversation.\n"));
-    assert_eq!(same, done("Exported 0 conversations; 1 file was there already.\n"));
-    let told = "error: `[world]/project/a.md` is there already\n\
-                hint: add `--yes` to replace it, or name another place with `--output`\n";
+    assert_eq!(same, done("Exported 0 conversations; 1 file already exists.\n"));
+    let told = "error: `[world]/project/a.md` already exists\n\
+                hint: pass `--yes` to replace it, or `--output` to write elsewhere\n";
     assert_eq!((refused.stderr.as_str(), refused.stdout.as_str(), kept.as_str()), (told, "", "mine"));
     assert_eq!(forced["exported"][0]["state"], "replaced");
     assert_eq!(mode(&world.path("project/a.md")), 0o600);
@@ -144,7 +144,7 @@ fn the_standard_output_takes_one_conversation() {
         two,
         Outcome::failure(
             2,
-            "error: write several conversations to the standard output\nhint: name a directory with `--output`\n"
+            "error: only one conversation can be written to stdout\nhint: name a directory with `--output`\n"
         )
     );
     assert_eq!(both.code, 2);
@@ -172,7 +172,7 @@ fn all_of_a_project_are_exported_and_one_that_fails_does_not_stop_the_others() {
         [format!("[world]/project/out/porto-{p}.md"), format!("[world]/project/out/lisbon-où-manger-{l}.md")];
     assert_eq!((outcome.code, lines), (1, expected.iter().map(String::as_str).collect::<Vec<_>>()));
     let told = format!(
-        "Exported 2 conversations.\nerror: 1 of 3 conversations could not be exported\n  caused by: {s} (Secret): conversation `{secret}` is marked as not exportable\n\
+        "Exported 2 conversations.\nerror: 1 of 3 conversations could not be exported: {s} (Secret): conversation `{secret}` is marked as not exportable\n\
          hint: run `rejoin keep {s} --exportable yes` to let it leave the store, or add `--force` to write it this once\n"
     );
     assert_eq!(outcome.stderr, told);
@@ -368,7 +368,7 @@ fn the_prompt_exports_this_conversation_another_and_all() {
     terminal.enter("/export nothing-like-it");
     terminal.wait_for("error: ");
     terminal.enter("/export-all");
-    terminal.wait_for("Exported 1 conversation; 1 file was there already.");
+    terminal.wait_for("Exported 1 conversation; 1 file already exists.");
     terminal.enter("/quit");
     terminal.wait_for_last("$");
 

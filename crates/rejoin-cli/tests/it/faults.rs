@@ -198,8 +198,7 @@ fn a_sync_that_fails_ends_the_run_with_the_receipts_before_it() {
 
     let place = world.path("home/.local/share/rejoin/rejoin.db");
     let expected = format!(
-        "error: append line 2 of the input\n  caused by: write to the database `{}`\n  \
-         caused by: append a turn\n  caused by: disk I/O error\n\
+        "error: could not append line 2 of the input: could not write to the database `{}`: could not append a turn: disk I/O error\n\
          hint: the lines before it are stored; send this one and the rest again\n",
         place.display()
     );
@@ -255,7 +254,7 @@ fn after_a_sync_that_failed_a_process_acknowledges_nothing_more() {
     // fourth is that of the second turn.
     let (outcomes, stored) = go_on_after(strace, "fdatasync:error=EIO:when=4");
 
-    let refused = "an earlier write failed, so this store takes no more until it is opened again";
+    let refused = "an earlier write failed, so this store accepts no more until it is reopened";
     assert_eq!(outcomes[0], "stored");
     assert!(outcomes[1].starts_with("write to the database `"), "{outcomes:?}");
     assert_eq!(outcomes[2..], [refused; 4]);

@@ -85,7 +85,7 @@ fn a_word_that_names_nothing_is_told_with_both_ways_out() {
         "✗ Conversation 'nowhere' not found\nList available: rejoin list\n",
         "{\"error\":{\"kind\":\"not found\",\"message\":\"Conversation nowhere not found. Run: rejoin list\",\
          \"hint\":\"run `rejoin list` to see the conversations\"}}\n",
-        "error: nothing is called `thanks`\n\
+        "error: no conversation or message `thanks`\n\
          hint: run `rejoin list` to see conversations, `rejoin tree` for messages\n\
          To send it as a message: rejoin -c -- thanks\n",
     ];
@@ -298,8 +298,8 @@ fn a_flag_of_talking_before_a_command_is_refused() {
 
     let outcome = world.rejoin(["--incognito", "list"]).run();
 
-    let expected = "error: `--incognito` before a command means nothing\n\
-                    hint: put it after the command, where the command takes it\n";
+    let expected = "error: `--incognito` cannot stand before a command\n\
+                    hint: put it after the command, if the command accepts it\n";
     assert_eq!(outcome, Outcome::failure(2, expected));
 }
 
@@ -331,8 +331,8 @@ fn a_paused_conversation_is_active_again_and_a_completed_one_asks() {
     ];
 
     let refused = "[Resuming \"Lisbon\"]\nwarning: \"Lisbon\" was marked as completed\n\
-                   error: nobody at a terminal to confirm this\n\
-                   hint: add `--yes` to go ahead without being asked\n";
+                   error: not running in a terminal\n\
+                   hint: pass `--yes` to confirm\n";
     let reopened = "[Resuming \"Lisbon\"]\nwarning: \"Lisbon\" was marked as completed\n\
                     Resumed conversation with 2 messages\n";
     assert_eq!(outcomes[0].code, 0);

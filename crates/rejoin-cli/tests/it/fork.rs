@@ -16,7 +16,7 @@ fn a_fork_is_a_named_branch_and_the_head_stays() {
     let stored = trip.conversation().unwrap();
     let branch = stored.branches[0].id;
     let next = format!("rejoin append --parent {question} \"your message\"");
-    let stderr = format!("Branched off as \"On a budget\". Add to it: {next}\n");
+    let stderr = format!("Created branch \"On a budget\". Add to it: {next}\n");
     assert_eq!(outcome, Outcome { stdout: format!("{branch}\n"), stderr, code: 0 });
     assert_eq!(stored.branches, [Branch { id: branch, title: "On a budget".to_owned(), head: question }]);
     assert_eq!(stored.head.map(|head| head.id), Some(answer));
@@ -63,9 +63,9 @@ fn a_name_of_nothing_is_not_found_and_no_store_is_made() {
 
     let hint = "hint: run `rejoin list` to see conversations, `rejoin tree` for messages\n";
     let expected = [
-        "nothing is called `nothing`",
-        "nothing is called `../../etc/passwd`",
-        "there is no conversation `01890000-0000-7000-8000-000000000000`",
+        "no conversation or message `nothing`",
+        "no conversation or message `../../etc/passwd`",
+        "no conversation `01890000-0000-7000-8000-000000000000`",
     ];
     assert_eq!(outcomes, expected.map(|error| Outcome::failure(1, &format!("error: {error}\n{hint}"))));
     assert!(!world.path("home/.local/share/rejoin/rejoin.db").exists());

@@ -22,8 +22,7 @@ fn a_message_beside_a_command_is_refused() {
 
     let outcome = world.rejoin(["hello", "man"]).run();
 
-    let expected =
-        "error: both a message, `hello`, and a command\nhint: put a message of several words in quotes\n";
+    let expected = "error: both a message, `hello`, and a command\nhint: quote a message of several words\n";
     assert_eq!(outcome, Outcome::failure(2, expected));
 }
 
@@ -46,7 +45,7 @@ fn a_failure_is_told_to_scripts_as_json() {
 
     let expected = "{\"error\":{\"kind\":\"not found\",\"message\":\"`compact.model` is not set\",\
                     \"hint\":\"run `rejoin config set compact.model VALUE`: \
-                    the model that writes summaries; the conversation's own if unset\"}}\n";
+                    the model that writes summaries; default: the conversation's model\"}}\n";
     assert_eq!(outcome, Outcome::failure(1, expected));
 }
 

@@ -86,9 +86,8 @@ fn a_disk_that_fills_loses_nothing_and_works_again_with_room() {
 
     let place = world.path("home/.local/share/rejoin/rejoin.db");
     let expected = format!(
-        "error: append line {} of the input\n  caused by: write to the database `{}`\n  \
-         caused by: append a turn\n  caused by: the disk is full\n\
-         hint: free some space and try again; `rejoin purge` works on a full disk; what was stored before is safe\n",
+        "error: could not append line {} of the input: could not write to the database `{}`: could not append a turn: the disk is full\n\
+         hint: free some space and try again; `rejoin purge` works on a full disk; stored conversations are safe\n",
         stopped.receipts.len() + 1,
         place.display()
     );
@@ -125,7 +124,7 @@ fn a_store_that_does_not_fit_is_told_with_its_place() {
     assert_eq!((refused.code, refused.stdout.as_str()), (1, ""));
     assert!(refused.stderr.contains("`[world]/home/.local/share/rejoin/rejoin.db`"), "{}", refused.stderr);
     assert!(
-        refused.stderr.ends_with("hint: free some space and try again; `rejoin purge` works on a full disk; what was stored before is safe\n")
+        refused.stderr.ends_with("hint: free some space and try again; `rejoin purge` works on a full disk; stored conversations are safe\n")
     );
     assert_eq!((after.code, counted(&world)), (0, (1, Vec::new())));
 }

@@ -128,7 +128,7 @@ fn a_file_of_no_known_format_is_refused() {
 
     assert_eq!((outcome.code, outcome.stdout.as_str()), (1, ""), "{outcome:?}");
     assert!(
-        outcome.stderr.starts_with("error: `[world]/project/notes.txt` is of no known format ("),
+        outcome.stderr.starts_with("error: `[world]/project/notes.txt` is not in a known format ("),
         "{outcome:?}"
     );
     assert!(!world.store().exists());
@@ -143,8 +143,7 @@ fn a_file_that_is_not_of_the_format_that_is_named_is_told() {
     let outcome = world.rejoin(["import", "--from", "codex", "notes.txt"]).run();
     let after = world.rejoin(["import", "."]).run();
 
-    let expected = "error: `[world]/project/notes.txt` has no conversation of Codex\n  \
-                    caused by: it does not begin with what is known of its thread\n\
+    let expected = "error: `[world]/project/notes.txt` has no conversation of Codex: it does not start with the messages imported before\n\
                     hint: run `rejoin import [world]/project/notes.txt` to let its format be found\n";
     assert_eq!(outcome, Outcome::failure(1, expected));
     assert!(after.stderr.contains("nothing that can be imported is in `[world]/project`"), "{after:?}");
@@ -159,7 +158,7 @@ fn a_directory_without_anything_to_import_is_told() {
 
     let expected = "1 file is of no known format.\n\
                     error: nothing that can be imported is in `[world]/files`\n\
-                    hint: run `rejoin import --scan` to look where other programs keep their files\n";
+                    hint: run `rejoin import --scan` to find the history of other programs\n";
     assert_eq!(outcome, Outcome::failure(1, expected));
     assert!(!world.store().exists());
 }
@@ -172,7 +171,7 @@ fn an_empty_file_is_told() {
     let outcome = world.rejoin(["import", "a.jsonl"]).run();
 
     let expected = "error: `[world]/project/a.jsonl` is empty\n\
-                    hint: name what another program wrote, or say which it was: \
+                    hint: choose another file, or name its format: \
                     `rejoin import --from FORMAT [world]/project/a.jsonl`\n";
     assert_eq!(outcome, Outcome::failure(1, expected));
 }
@@ -208,7 +207,7 @@ fn a_file_that_may_not_be_read_is_told() {
 
     let outcome = world.rejoin(["import", "a.jsonl"]).by_user(NOBODY).run();
 
-    let expected = "error: read `[world]/project/a.jsonl`\n  caused by: Permission denied (os error 13)\n\
+    let expected = "error: could not read `[world]/project/a.jsonl`: Permission denied (os error 13)\n\
                     hint: run `ls -ld [world]/project/a.jsonl` to see who may read it\n";
     assert_eq!(outcome, Outcome::failure(1, expected));
 }
@@ -217,7 +216,7 @@ fn a_file_that_may_not_be_read_is_told() {
 fn without_anything_to_import_the_next_step_is_told() {
     let outcome = World::new().rejoin(["import"]).run();
 
-    let expected = "error: nothing to import was named\nhint: run `rejoin import --scan` to look for the history of \
+    let expected = "error: nothing to import was named\nhint: run `rejoin import --scan` to find the history of \
                     other programs, or name a file\n";
     assert_eq!(outcome, Outcome::failure(2, expected));
 }
@@ -230,8 +229,8 @@ fn a_path_that_is_missing_is_told() {
 
     assert_eq!(
         outcome.stderr,
-        "error: read `[world]/project/gone.jsonl`\n  caused by: No such file or directory (os error 2)\n\
-         hint: check the path, or run `rejoin import --scan` to look where other programs keep their files\n"
+        "error: could not read `[world]/project/gone.jsonl`: No such file or directory (os error 2)\n\
+         hint: check the path, or run `rejoin import --scan` to find the history of other programs\n"
     );
 }
 

@@ -40,8 +40,7 @@ fn a_scan_shows_what_it_found_and_reads_nothing_without_consent() {
     assert_eq!(shown[0], ["program", "place", "files", "size", "newest", "new"]);
     assert_eq!(shown[1][..4], ["Claude", "Code", "~/.claude/projects", "1"]);
     assert_eq!(shown[2][..3], ["Codex", "~/.codex/sessions", "1"]);
-    let refused =
-        "error: nobody at a terminal to confirm this\nhint: run `rejoin import --scan --yes` to import it\n";
+    let refused = "error: not running in a terminal\nhint: run `rejoin import --scan --yes` to import it\n";
     assert_eq!((outcome.code, outcome.stderr.as_str()), (1, refused));
     assert!(!world.store().exists());
 }

@@ -24,7 +24,7 @@ fn a_conversation_is_kept_and_released_and_says_so() {
     let expected = [
         (format!("Keeping \"Lisbon\" until you release it: {short}\n"), 0, Hold::User),
         (format!("\"Lisbon\" is kept already: {short}\n"), 0, Hold::User),
-        (format!("Released \"Lisbon\", so it can expire or be cleaned: {short}\n"), 0, Hold::None),
+        (format!("Released \"Lisbon\", it can expire or be cleaned: {short}\n"), 0, Hold::None),
         (format!("\"Lisbon\" was not kept: {short}\n"), 0, Hold::None),
     ];
     assert_eq!(told, expected);
@@ -57,7 +57,7 @@ fn what_is_not_there_cannot_be_kept() {
 
     let outcome = world.rejoin(["keep", "lisbon"]).run();
 
-    let expected = "error: nothing is called `lisbon`\n\
+    let expected = "error: no conversation or message `lisbon`\n\
                     hint: run `rejoin list` to see conversations, `rejoin tree` for messages\n";
     assert_eq!(outcome, Outcome::failure(1, expected));
 }

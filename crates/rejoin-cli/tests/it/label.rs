@@ -21,9 +21,9 @@ fn a_label_is_set_replaced_and_taken_away() {
     let told = [label(&["good", "idea"]), label(&["bad\u{7}"]), label(&[]), label(&[])];
 
     let expected = [
-        ("Labelled \"good idea\"", Some("good idea")),
-        ("Labelled \"bad\u{2407}\" instead of \"good idea\"", Some("bad\u{7}")),
-        ("Took away the label \"bad\u{2407}\"", None),
+        ("Labeled \"good idea\"", Some("good idea")),
+        ("Labeled \"bad\u{2407}\" instead of \"good idea\"", Some("bad\u{7}")),
+        ("Removed the label \"bad\u{2407}\"", None),
         ("There was no label", None),
     ];
     let expected = expected

@@ -24,8 +24,8 @@ fn output(mut command: Command) -> Output {
     command.stdin(Stdio::null()).output().unwrap()
 }
 
-const LARGER: &str = "hint: raise the limit on the size of files, for instance with `ulimit -f unlimited`, and try again; \
-                      what was stored before is safe\n";
+const LARGER: &str = "hint: raise the limit on the size of files, for example with `ulimit -f unlimited`, and try again; \
+                      stored conversations are safe\n";
 
 /// Appends until a file may not grow any more; what was acknowledged is there,
 /// and without the limit it goes on.
@@ -81,7 +81,7 @@ fn too_many_open_files_are_told_with_the_limit_to_raise() {
         assert_eq!(outcome.status.code(), Some(1), "{told}");
         assert!(told.contains("Too many open files"), "{told}");
         assert!(told.ends_with(
-            "hint: raise the limit on open files, for instance with `ulimit -n 1024`, and try again\n"
+            "hint: raise the limit on open files, for example with `ulimit -n 1024`, and try again\n"
         ));
     }
 }

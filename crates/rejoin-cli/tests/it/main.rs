@@ -73,6 +73,7 @@ mod resume;
 mod resume_killed;
 mod retention;
 mod rewind;
+mod screens;
 mod scrub;
 mod sealed;
 mod search;

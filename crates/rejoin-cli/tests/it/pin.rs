@@ -20,7 +20,7 @@ fn a_pin_is_set_and_taken_away() {
     let told = [pin(&[]), pin(&[]), pin(&["--remove"]), pin(&["--remove"])];
 
     let expected = [
-        ("Pinned, so compaction never leaves it out", true),
+        ("Pinned; compaction keeps it", true),
         ("Pinned already", true),
         ("Took away the pin", false),
         ("It was not pinned", false),

@@ -90,7 +90,7 @@ fn a_refusal_names_the_owner_and_what_to_do() {
 
     let told = |path: &str| {
         let error = format!(
-            "error: use `[world]/{path}`\n  caused by: `[world]/{path}` belongs to user 64002, not to you (user 0)\n\
+            "error: could not use `[world]/{path}`: `[world]/{path}` belongs to user 64002, not to you (user 0)\n\
              hint: run rejoin as user 64002, or run `chown 0 [world]/{path}` if you trust it\n"
         );
         Outcome::failure(1, &error)

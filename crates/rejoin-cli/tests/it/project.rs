@@ -108,8 +108,7 @@ fn a_move_to_where_nothing_is_or_others_are_needs_consent() {
     let agreed = world.rejoin(["project", "move", ".", "../busy", "--yes", "--json"]).run();
     let missing = world.rejoin(["project", "move", "../busy", "../missing", "--yes", "--json"]).run();
 
-    let refused =
-        "error: nobody at a terminal to confirm this\nhint: add `--yes` to go ahead without being asked\n";
+    let refused = "error: not running in a terminal\nhint: pass `--yes` to confirm\n";
     assert_eq!(outcomes, [refused; 2].map(|error| Outcome::failure(1, error)));
     assert_eq!(before, ["[world]/project", "[world]/busy"]);
     assert_eq!(file, Outcome::failure(1, "error: `../file` is not a directory\n"));
@@ -133,8 +132,7 @@ fn projects_are_merged_only_with_consent() {
     let before = projects(&world, [&trip, &copy]);
     let done = world.rejoin(["project", "merge", "/copy", ".", "--yes"]).run();
 
-    let refused =
-        "error: nobody at a terminal to confirm this\nhint: add `--yes` to go ahead without being asked\n";
+    let refused = "error: not running in a terminal\nhint: pass `--yes` to confirm\n";
     assert_eq!(
         (asked, before),
         (Outcome::failure(1, refused), ["[world]/project".to_owned(), "/copy".to_owned()])
@@ -215,8 +213,7 @@ fn an_id_is_not_written_through_a_link() {
 
     let outcome = world.rejoin(["project", "id"]).run();
 
-    let expected = "error: write `[world]/project/.rejoin/project`\n  \
-                    caused by: its directory is a symbolic link\n\
+    let expected = "error: could not write `[world]/project/.rejoin/project`: its directory is a symbolic link\n\
                     hint: put a directory in place of the link\n";
     assert_eq!(outcome, Outcome::failure(1, expected));
 }

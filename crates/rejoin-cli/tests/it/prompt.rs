@@ -204,7 +204,7 @@ fn a_talk_that_must_be_saved_ends_when_it_is_not() {
     terminal.enter("my boat is blue");
     let ended = terminal.wait_for("ended with 1");
 
-    assert!(ended.contains("error: save what was said"), "{ended}");
+    assert!(ended.contains("error: could not save what was said"), "{ended}");
 }
 
 #[test]

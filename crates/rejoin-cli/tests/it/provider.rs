@@ -49,7 +49,7 @@ fn a_server_of_ones_own_needs_an_address_and_no_key() {
     let refused = world.rejoin(["provider", "set", "mine", "--model", "m"]).run();
     let outcome = world.rejoin(["provider", "set", "mine", "--model", "m", "--base-url", url]).run();
 
-    let refusal = "error: there is no provider `mine`\n\
+    let refusal = "error: no provider `mine`\n\
                    hint: run `rejoin provider list` to see them, or add it: `rejoin provider set mine --base-url URL --model M`\n";
     let note =
         "Set provider to mine in [world]/home/.config/rejoin/config.toml\nNext: run `rejoin \"hello\"`\n";
@@ -69,7 +69,7 @@ fn a_mistyped_name_is_met_with_the_likely_one() {
         world.rejoin(["provider", "show", "antropic"]).run(),
     ];
 
-    let expected = "error: there is no provider `antropic`\nhint: did you mean `anthropic`?\n";
+    let expected = "error: no provider `antropic`\nhint: did you mean `anthropic`?\n";
     assert_eq!(outcomes, [0, 1, 2].map(|_| Outcome::failure(1, expected)));
     assert!(!world.path(FILE).exists());
 }
@@ -135,11 +135,10 @@ fn talking_names_what_is_missing_and_the_command_that_adds_it() {
         "error: no model of `anthropic` is chosen\n\
          hint: run `rejoin setup --provider anthropic`, or add `--model MODEL`\n",
         &format!(
-            "error: there is no key of `anthropic`\n  \
-             caused by: the keyring cannot be used: {NO_KEYRING}\n\
+            "error: there is no key of `anthropic`: the keyring is unavailable: {NO_KEYRING}\n\
              hint: put it into the variable `ANTHROPIC_API_KEY`\n"
         ),
-        "error: there is no provider `nobody`\n\
+        "error: no provider `nobody`\n\
          hint: run `rejoin provider list` to see them, or add it: `rejoin provider set nobody --base-url URL --model M`\n",
     ];
     assert_eq!(outcomes.map(|told| last_error(&told)), expected);
@@ -180,7 +179,7 @@ fn doctor_names_what_is_wrong_with_the_provider() {
     });
 
     let expected = [
-        Some((json!("problem"), json!("there is no provider `nobody`"))),
+        Some((json!("problem"), json!("no provider `nobody`"))),
         Some((json!("warning"), json!("no model of `openai` is chosen"))),
         Some((json!("problem"), json!("there is no key of `openai`"))),
         None,

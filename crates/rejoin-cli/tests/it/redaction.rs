@@ -236,8 +236,7 @@ fn a_pattern_that_is_none_is_refused_with_its_line() {
 
     let outcome = world.rejoin(["append", "hello"]).run();
 
-    let expected = "error: read `redact.extra_patterns` in `[world]/home/.config/rejoin/config.toml:2`\n  \
-                    caused by: it must be a list of regular expressions, none of which fits the empty text\n\
+    let expected = "error: could not read `redact.extra_patterns` in `[world]/home/.config/rejoin/config.toml:2`: it must be a list of regular expressions, none of which fits the empty text\n\
                     hint: correct the line, or run `rejoin config edit`\n";
     assert_eq!(outcome, Outcome::failure(1, expected));
 }

@@ -97,8 +97,8 @@ fn several_matches_are_listed_and_a_number_chooses() {
     let several = world.rejoin(["resume", "trip"]).run();
     let chosen = world.rejoin(["resume", "2"]).run();
 
-    let told = "error: 2 conversations could be resumed, and nobody is at a terminal to choose\n\
-                hint: name one: `rejoin resume ID`, or the number it has above\n";
+    let told = "error: not running in a terminal to choose one of 2\n\
+                hint: run `rejoin resume ID`, or use its number above\n";
     assert_eq!(several, Outcome { stdout: TWO.to_owned(), stderr: told.to_owned(), code: 1 });
     assert_eq!(chosen.naming(&[(&short, "[id]")]), resumed("Trip to Porto"));
 }

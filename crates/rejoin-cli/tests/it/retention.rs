@@ -67,8 +67,8 @@ fn nothing_goes_before_somebody_has_seen_the_notice_at_a_terminal() {
     see(&world);
     let after = world.rejoin(["expire"]).run();
 
-    let refusal = "error: nobody has seen on a terminal what retention does here\n\
-                   hint: run `rejoin expire` at a terminal once; `rejoin expire --dry-run` shows what goes\n";
+    let refusal = "error: the retention policy was never confirmed in a terminal\n\
+                   hint: run `rejoin expire` in a terminal once; `rejoin expire --dry-run` shows what is deleted\n";
     assert_eq!((before.stderr.as_str(), before.stdout.as_str(), kept), (refusal, "", 3));
     assert!(before.code != 0 && after.stdout.starts_with("1 conversation expired and went, "), "{after:?}");
     assert_eq!(left(&world), ["New", "Old"]);

@@ -61,7 +61,7 @@ fn a_message_of_another_conversation_is_not_found_under_this_one() {
     let outcome = world.rejoin(["rewind", &format!("{short}/{other}")]).run();
 
     let expected = format!(
-        "error: conversation `{short}` has no message `{other}`\n\
+        "error: no message `{other}` in conversation `{short}`\n\
          hint: run `rejoin list` to see conversations, `rejoin tree` for messages\n"
     );
     assert_eq!(outcome, Outcome::failure(1, &expected));

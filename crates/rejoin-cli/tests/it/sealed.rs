@@ -38,9 +38,7 @@ fn without_its_key_a_sealed_record_is_refused_and_the_next_step_told() {
 
     let outcome = world.rejoin(["import", "a.vpconv"]).run();
 
-    let expected = "error: import `[world]/project/a.vpconv`\n  \
-                    caused by: read `[world]/project/a.vpconv` as Agent Voice\n  \
-                    caused by: it is sealed; opening it takes the key that Agent Voice keeps in the editor's secret storage \
+    let expected = "error: could not import `[world]/project/a.vpconv`: could not read `[world]/project/a.vpconv` as Agent Voice: it is sealed; opening it takes the key that Agent Voice keeps in the editor's secret storage \
                     as `agentvoice.conversation.key`\n\
                     hint: write the key to a file that only you can read, and run \
                     `rejoin import --key-file FILE [world]/project/a.vpconv`\n";
@@ -102,13 +100,12 @@ fn what_is_no_key_is_told_and_never_shown() {
     key_file(&world, wrong.as_bytes());
     let other = import(&world);
 
-    assert!(missing.stderr.contains("caused by: No such file or directory"), "{missing:?}");
-    let expected = "error: read the key file `../home/voice.key`\n  \
-                    caused by: the key is not 32 bytes, nor those in hexadecimal digits or base64\n\
+    assert!(missing.stderr.contains(": No such file or directory"), "{missing:?}");
+    let expected = "error: could not read the key file `../home/voice.key`: the key is not 32 bytes, nor those in hexadecimal digits or base64\n\
                     hint: it holds 32 bytes as they are, as 64 hexadecimal digits, or in base64\n";
     assert_eq!(no_key, Outcome::failure(1, expected));
     assert!(
-        other.stderr.contains("the key does not open the record, or the record was changed"),
+        other.stderr.contains("the key does not decrypt the record, or the record was changed"),
         "{other:?}"
     );
     assert!(!other.stderr.contains("rejoin verify"), "{other:?}");

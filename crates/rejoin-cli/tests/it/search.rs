@@ -184,8 +184,8 @@ fn what_cannot_be_searched_for_is_refused() {
 
     let time = "is not a time: try `3d`, `yesterday`, `2026-01-31` or `2026-01-31 14:30`";
     let expected = [
-        "error: `?!` holds no word to look for\n\
-         hint: words are made of letters and digits, as in `rejoin search cheap food`\n"
+        "error: `?!` contains no word to search for\n\
+         hint: search for letters or digits, as in `rejoin search cheap food`\n"
             .to_owned(),
         format!("error: `the day before` {time}\n"),
         format!("error: `2026-02-31` {time}\n"),

@@ -103,7 +103,7 @@ fn a_named_branch_is_found_by_its_name_or_id() {
     let missing = world.rejoin(["show", "lisbon", "--branch", "x\u{1b}[2J"]).run();
 
     assert_eq!(texts, [(); 3].map(|()| json!("A tasca.")));
-    let expected = "error: there is no branch `x`\nhint: its branches are On a budget ([branch])\n";
+    let expected = "error: no branch `x`\nhint: its branches are On a budget ([branch])\n";
     assert_eq!(missing.naming(&[(&branch, "[branch]")]), Outcome::failure(1, expected));
 }
 
@@ -134,19 +134,19 @@ fn what_cannot_be_shown_is_told_with_the_next_step() {
     let list = "hint: run `rejoin list` to see conversations, `rejoin tree` for messages\n";
     let ids = "hint: run `rejoin list` for ids; the beginning of one is enough\n";
     let expected = [
-        format!("error: nothing is called `nosuch`\n{list}"),
-        format!("error: nothing is called `../../etc/passwd`\n{list}"),
+        format!("error: no conversation or message `nosuch`\n{list}"),
+        format!("error: no conversation or message `../../etc/passwd`\n{list}"),
         format!("error: `a b` cannot be the name of anything\n{ids}"),
         format!("error: an id must not be empty\n{ids}"),
         format!("error: `'; DROP TABLE message; --` cannot be the name of anything\n{ids}"),
-        format!("error: nothing is called `$(reboot)`\n{list}"),
+        format!("error: no conversation or message `$(reboot)`\n{list}"),
     ];
     assert_eq!(told, expected.map(|told| Outcome::failure(1, &told)));
     assert_eq!(
         none,
         Outcome::failure(
             1,
-            "error: there is no active conversation here\nhint: run `rejoin list` to see the conversations\n"
+            "error: no active conversation in this project\nhint: run `rejoin list` to see the conversations\n"
         )
     );
     assert!(!world.path("home/.local").exists(), "reading creates nothing");

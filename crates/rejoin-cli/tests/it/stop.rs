@@ -115,7 +115,7 @@ fn what_cannot_be_stopped_is_told() {
     let expected = [
         "error: \"Lisbon\" is paused already\nhint: run `rejoin resume [id]` to go on with it\n",
         "✗ Conversation 'nowhere' not found\nList available: rejoin list\n",
-        "error: there is no active conversation here\nhint: run `rejoin list` to see the conversations\n",
+        "error: no active conversation in this project\nhint: run `rejoin list` to see the conversations\n",
     ];
     assert_eq!(outcomes, expected.map(|told| Outcome::failure(1, told)));
 }

@@ -19,13 +19,13 @@ fn a_rule_that_cannot_be_meant_is_refused_before_anything_is_sent() {
         flag,
         Outcome {
             stdout: String::new(),
-            stderr: format!("error: read the rule `run(a; b)`: {plain}\n"),
+            stderr: format!("error: could not read the rule `run(a; b)`: {plain}\n"),
             code: 2
         }
     );
     assert_eq!((key.code, key.stdout.as_str()), (1, ""));
     assert!(
-        key.stderr.starts_with("error: read the rule `wirte`: a rule begins with read, list, "),
+        key.stderr.starts_with("error: could not read the rule `wirte`: a rule begins with read, list, "),
         "{}",
         key.stderr
     );

@@ -175,7 +175,7 @@ fn a_wrong_name_or_style_is_refused() {
     let name = world.rejoin(["tree", "nosuch"]).run();
     let style = world.rejoin(["tree", "--style", "wide"]).run();
 
-    let expected = "error: nothing is called `nosuch`\nhint: run `rejoin list` to see conversations, `rejoin tree` for messages\n";
+    let expected = "error: no conversation or message `nosuch`\nhint: run `rejoin list` to see conversations, `rejoin tree` for messages\n";
     assert_eq!(name, Outcome::failure(1, expected));
     assert_eq!(style.code, 2);
 }

@@ -97,11 +97,9 @@ fn a_directory_that_cannot_be_written_to_is_named() {
     let outcome = world.rejoin(["new"]).by_user(NOBODY).run();
 
     let lines: Vec<&str> = outcome.stderr.lines().collect();
-    let expected = [
-        "error: open the database `[world]/home/.local/share/rejoin/rejoin.db`",
-        "  caused by: the directory `[world]/home/.local/share/rejoin` cannot be written to",
-    ];
-    assert_eq!((&lines[..2], outcome.code), (&expected[..], 1));
+    let expected = "error: could not open the database `[world]/home/.local/share/rejoin/rejoin.db`: \
+                    the directory `[world]/home/.local/share/rejoin` cannot be written to";
+    assert_eq!((&lines[0][..expected.len()], outcome.code), (expected, 1));
     assert_eq!(format!("{}\n", lines[lines.len() - 1]), DOCTOR);
 }
 
@@ -119,10 +117,8 @@ fn a_full_disk_is_told_and_what_was_stored_before_stays() {
     let outcome = world.rejoin(["new", "--store", &store, "--title", "Porto"]).run();
     let after = world.rejoin(["verify", "--store", &store, "--json"]).run();
 
-    let expected = "error: start a conversation\n  \
-                    caused by: write to the database `[world]/small/rejoin.db`\n  \
-                    caused by: append a turn\n  caused by: the disk is full\n\
-                    hint: free some space and try again; `rejoin purge` works on a full disk; what was stored before is safe\n";
+    let expected = "error: could not start a conversation: could not write to the database `[world]/small/rejoin.db`: could not append a turn: the disk is full\n\
+                    hint: free some space and try again; `rejoin purge` works on a full disk; stored conversations are safe\n";
     assert_eq!(outcome, Outcome::failure(1, expected));
     assert!(after.stdout.starts_with("{\"conversations\":1,"), "{after:?}");
 }
@@ -181,7 +177,7 @@ fn a_first_use_on_a_full_disk_is_told() {
 
     let outcome = world.rejoin(["new", "--store", &store]).run();
 
-    let hint = "hint: free some space and try again; `rejoin purge` works on a full disk; what was stored before is safe";
+    let hint = "hint: free some space and try again; `rejoin purge` works on a full disk; stored conversations are safe";
     assert_eq!((outcome.stderr.lines().last(), outcome.code), (Some(hint), 1), "{}", outcome.stderr);
 }
 
@@ -198,7 +194,7 @@ fn a_lock_that_stays_is_told_after_the_wait_and_nothing_is_lost() {
     let waited = began.elapsed();
     holder.execute_batch("ROLLBACK").unwrap();
     let after = world.rejoin(["new"]).run();
-    let expected = "error: start a conversation\n  caused by: append a turn\n  caused by: database is locked\n\
+    let expected = "error: could not start a conversation: could not append a turn: database is locked\n\
                     hint: try again; `rejoin doctor` names the program that is writing\n";
     assert_eq!(outcome, Outcome::failure(1, expected));
     assert!((Duration::from_secs(1)..Duration::from_secs(8)).contains(&waited), "{waited:?}");

@@ -77,17 +77,17 @@ fn after_trust_every_key_counts() {
     let shown = "\
 [world]/project/.rejoin/config.toml sets:
   line 1: store = \"sqlite:/tmp/theirs.db\"
-          where conversations are kept
+          the URL of the store
   line 5: providers.anthropic.base_url = \"https://theirs.example\"
-          where it is reached
+          the address of its API
   line 6: providers.anthropic.api_key_command = \"curl theirs.example\"
-          the command that prints its key
+          the command that prints its API key
   line 9: mcp.servers.helper.command = \"./steal\"
-          the program of an MCP server
+          the command of an MCP server
   line 12: retention.days = 7
-          days until an untouched conversation expires
+          days until an inactive conversation expires
   line 15: redact.enabled = false
-          whether secrets are removed before storing
+          remove secrets before storing
 Trusted until the file changes: [world]/project
 ";
     assert_eq!(outcome, Outcome::note(shown));
@@ -142,9 +142,9 @@ fn without_a_terminal_trust_needs_yes() {
     let expected = "\
 [world]/project/.rejoin/config.toml sets:
   line 1: git.commit_sessions = true
-          whether conversations are committed to the repository
-error: nobody at a terminal to confirm this
-hint: add `--yes` to go ahead without being asked
+          commit conversations to the repository
+error: not running in a terminal
+hint: pass `--yes` to confirm
 ";
     assert_eq!(outcome, Outcome::failure(1, expected));
     assert!(!world.path("home/.local/share/rejoin/trust.toml").exists());
@@ -160,8 +160,7 @@ fn a_linked_file_is_never_trusted() {
     let refusal = world.rejoin(["trust", "--yes"]).run();
     let outcome = world.rejoin(["config", "get", "retention.days"]).run();
 
-    let expected = "error: trust `[world]/project`\n  \
-                    caused by: the file is reached through a symbolic link\n\
+    let expected = "error: could not trust `[world]/project`: the file is reached through a symbolic link\n\
                     hint: put a regular file in place of the link, then run `rejoin trust` again\n";
     assert_eq!(refusal, Outcome::failure(1, expected));
     let stderr = "warning: ignored `[world]/project/.rejoin/config.toml`: it is reached through a symbolic link that \

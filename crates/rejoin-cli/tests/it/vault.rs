@@ -95,12 +95,10 @@ fn a_second_way_in_is_suggested_and_works() {
     let vault = status(&world)["vault"].as_str().unwrap().to_owned();
     let slot = status(&world)["slots"][0]["id"].as_str().unwrap().to_owned();
     let expected = format!(
-        "error: open the vault `vault+sqlite:[world]/home/.local/share/rejoin/rejoin.db`\n  \
-         caused by: nothing here opens vault `{vault}`\n  \
-         caused by: the secret of the file slot `{slot}` of vault `{vault}` is not here; \
+        "error: could not open the vault `vault+sqlite:[world]/home/.local/share/rejoin/rejoin.db`: nothing available here unlocks vault `{vault}`: the secret of the file slot `{slot}` of vault `{vault}` is not here; \
          nobody gave what its recovery slot asks for\n\
          hint: unlock the keyring, or give a passphrase or recovery key at the terminal or with \
-         `--passphrase-file FILE`; `rejoin vault status` shows what opens the vault\n"
+         `--passphrase-file FILE`; `rejoin vault status` shows its slots\n"
     );
     assert_eq!(without.stderr, expected);
 }
@@ -119,7 +117,7 @@ fn a_passphrase_comes_from_a_file_and_a_wrong_one_is_told() {
     let by_open = world.rejoin(["list", "--passphrase-file", &open]).run();
 
     assert_eq!((made.code, by_variable.code, by_open.code), (0, 0, 1), "{}", made.stderr);
-    let told = "this passphrase opens no slot of the vault: it is wrong, or its slot was removed";
+    let told = "this passphrase does not unlock the vault: it is wrong, or its slot was removed";
     assert_eq!(by_wrong, unopened(&[told], UNLOCK));
     assert!(by_open.stderr.contains("others can read it"), "{}", by_open.stderr);
     let told =
@@ -151,7 +149,7 @@ fn a_removed_slot_does_not_open_and_the_last_one_cannot_go() {
     assert!(refused.stderr.contains("it is the last slot"), "{}", refused.stderr);
     assert!(unknown.stderr.contains(&format!("the vault has no slot `{id}`")), "{}", unknown.stderr);
     let told = [
-        format!("nothing here opens vault `{vault}`"),
+        format!("nothing available here unlocks vault `{vault}`"),
         format!("the secret of the file slot `{last}` of vault `{vault}` is not here"),
     ];
     assert_eq!(gone, unopened(&[&told[0], &told[1]], UNLOCK));
@@ -310,7 +308,7 @@ fn a_vault_that_is_made_where_another_was_takes_its_place() {
     let made = world.rejoin(["vault", "init", "--slot", "file"]).run();
 
     assert_eq!((missing.code, plain.code, made.code), (1, 1, 0), "{missing:?} {plain:?} {made:?}");
-    let told = format!("vault `{before}` was used at this place, and it is not there any more");
+    let told = format!("vault `{before}` was last used here and is missing");
     assert!(missing.stderr.contains(&told) && plain.stderr.contains(&told), "{missing:?} {plain:?}");
     assert!(made.stderr.contains(&format!("It takes the place of vault {before},")), "{}", made.stderr);
     assert_eq!(world.rejoin(["list"]).run().code, 0);
@@ -323,7 +321,7 @@ fn a_vault_is_not_made_over_conversations() {
 
     let outcome = world.rejoin(["vault", "init", "--slot", "file"]).run();
 
-    let expected = "error: the store holds something, so no vault is made over it\n\
+    let expected = "error: the store is not empty, so no vault can be created in it\n\
                     hint: run `rejoin vault encrypt` to seal what a plain store holds, or `rejoin vault status` to see \
                     what opens a vault\n";
     assert_eq!(outcome, Outcome::failure(1, expected));
@@ -342,7 +340,7 @@ fn a_vault_that_is_gone_is_not_an_empty_one() {
     let appended = world.rejoin(["append", "x"]).run();
 
     assert_eq!((listed.code, appended.code, world.store().exists()), (1, 1, false));
-    assert!(listed.stderr.contains("there is no vault at"), "{}", listed.stderr);
+    assert!(listed.stderr.contains("no vault at"), "{}", listed.stderr);
 }
 
 #[test]
@@ -371,11 +369,7 @@ fn an_older_copy_is_refused_until_it_is_accepted() {
     assert!(told_to_programs.stderr.contains("it is an older copy of the vault"), "{told_to_programs:?}");
     assert!(!told_after.stderr.contains("older"), "{}", told_after.stderr);
     assert_eq!(refused.code, 1);
-    assert!(
-        refused.stderr.contains("the store is older than it was when it was last used"),
-        "{}",
-        refused.stderr
-    );
+    assert!(refused.stderr.contains("the store is older than at its last use"), "{}", refused.stderr);
     assert!(refused.stderr.contains("run `rejoin vault accept`"), "{}", refused.stderr);
     assert_eq!((accepted.code, titles(&world)), (0, vec!["Old".to_owned()]), "{}", accepted.stderr);
 }
@@ -412,8 +406,8 @@ fn a_real_keyring_opens_a_vault_and_a_locked_one_is_told() {
         serde_json::json!({"error": {
             "kind": "denied",
             "message": format!(
-                "open the vault `vault+sqlite:[world]/home/.local/share/rejoin/rejoin.db`: nothing here opens vault `{vault}`: \
-                 look for the secret of slot `{slot}` in the keyring: {cause}"
+                "could not open the vault `vault+sqlite:[world]/home/.local/share/rejoin/rejoin.db`: nothing available here unlocks vault `{vault}`: \
+                 could not look for the secret of slot `{slot}` in the keyring: {cause}"
             ),
             "hint": UNLOCK,
         }})
@@ -423,13 +417,13 @@ fn a_real_keyring_opens_a_vault_and_a_locked_one_is_told() {
 
 /// What to do where nothing opens a vault.
 const UNLOCK: &str = "unlock the keyring, or give a passphrase or recovery key at the terminal or with \
-                      `--passphrase-file FILE`; `rejoin vault status` shows what opens the vault";
+                      `--passphrase-file FILE`; `rejoin vault status` shows its slots";
 
 /// What is told of a vault in the default place that does not open.
 fn unopened(causes: &[&str], hint: &str) -> Outcome {
-    let causes: String = causes.iter().map(|cause| format!("  caused by: {cause}\n")).collect();
+    let causes = causes.join(": ");
     let place = "vault+sqlite:[world]/home/.local/share/rejoin/rejoin.db";
-    Outcome::failure(1, &format!("error: open the vault `{place}`\n{causes}hint: {hint}\n"))
+    Outcome::failure(1, &format!("error: could not open the vault `{place}`: {causes}\nhint: {hint}\n"))
 }
 
 #[test]
@@ -440,8 +434,7 @@ fn without_a_keyring_another_slot_is_suggested_and_nothing_is_made() {
 
     let slot = outcome.stderr.split('`').nth(1).unwrap();
     let expected = format!(
-        "error: keep the secret of slot `{slot}` in the keyring\n  \
-         caused by: no keyring service answers on this machine\n\
+        "error: could not keep the secret of slot `{slot}` in the keyring: no keyring service answers on this machine\n\
          hint: unlock the keyring of the system, or use another kind of slot: `passphrase`, `recovery` or `file`\n"
     );
     assert_eq!(outcome, Outcome::failure(1, &expected));
@@ -676,7 +669,7 @@ fn a_vault_of_another_workspace_is_told_with_what_to_do() {
     let outcome = here.rejoin(["list"]).run();
 
     let told = [
-        format!("nothing here opens vault `{vault}`"),
+        format!("nothing available here unlocks vault `{vault}`"),
         format!("the secret of the file slot `{slot}` of vault `{vault}` is not here"),
     ];
     assert_eq!(outcome, unopened(&[&told[0], &told[1]], UNLOCK));

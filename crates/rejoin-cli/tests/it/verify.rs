@@ -10,8 +10,7 @@ fn a_sound_store_is_said_to_be_so() {
 
     let outcome = world.rejoin(["verify"]).run();
 
-    let expected =
-        format!("Checked 1 conversation, 2 messages, {bytes} B.\nAll of it is as it was written.\n");
+    let expected = format!("Checked 1 conversation, 2 messages, {bytes} B.\nNo damage found.\n");
     assert_eq!(outcome, Outcome::answer(&expected));
 }
 

@@ -71,9 +71,7 @@ impl ArchiveRemoval<'_> {
             Some(Outcome::HasChildren(message)) => {
                 Err(Error::conflict(format!("cannot delete message `{message}`: it has children")))
             }
-            Some(Outcome::NotFound) | None => {
-                Err(Error::not_found(format!("there is no conversation `{id}`")))
-            }
+            Some(Outcome::NotFound) | None => Err(Error::not_found(format!("no conversation `{id}`"))),
         }
     }
 
@@ -92,7 +90,7 @@ impl ArchiveRemoval<'_> {
                     self.archive.note_done(entry.to(*id).counting(messages, bytes));
                     deleted.gone.push((*id, bytes));
                 }
-                Ok(_) => deleted.failed.push((*id, format!("there is no conversation `{id}`"))),
+                Ok(_) => deleted.failed.push((*id, format!("no conversation `{id}`"))),
                 Err(error) => deleted.failed.push((*id, format!("{error:?}"))),
             }
         }

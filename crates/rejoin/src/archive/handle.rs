@@ -200,7 +200,7 @@ impl Handle {
                 Err(error) => return Err(error),
                 Ok(receipt) => {
                     if receipt.replayed && !settled.is_empty() {
-                        // What was there already has stored nothing with it.
+                        // What already exists has stored nothing with it.
                         let cards: Vec<Put<'_>> = settled.iter().map(|card| card.put(self.id)).collect();
                         self.archive.store.put(&cards, Safety::Synced)?;
                     }

@@ -31,7 +31,7 @@ impl ArchiveMarks<'_> {
     pub fn uncompact(&self, id: ConversationId, summary: MessageId) -> Result<()> {
         let stored = self.archive.messages(id, &[summary])?;
         if !stored.iter().any(|stored| Compaction::from_message(&stored.message).is_some()) {
-            return Err(Error::invalid(format!("message `{summary}` is no summary")));
+            return Err(Error::invalid(format!("message `{summary}` is not a summary")));
         }
         self.archive.update(id, |conversation| {
             if !conversation.ignored_summaries.contains(&summary) {

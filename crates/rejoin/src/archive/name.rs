@@ -54,7 +54,9 @@ impl ArchiveNames<'_> {
         let text = text.trim();
         if let Some((conversation, message)) = text.split_once('/') {
             let conversation = self.conversation(conversation).map_err(|error| match error.kind() {
-                ErrorKind::NotFound => Error::not_found(format!("nothing is called `{}`", shown(text))),
+                ErrorKind::NotFound => {
+                    Error::not_found(format!("no conversation or message `{}`", shown(text)))
+                }
                 _ => error,
             })?;
             return self.archive.resolve_message_in(conversation, message);
@@ -71,7 +73,7 @@ impl ArchiveNames<'_> {
             ([one], all) if self.archive.hides_own(one, all)? => Err(ambiguous(text, all.iter())),
             ([one], _) => Ok(of(one)),
             ([], [one]) => Ok(of(one)),
-            ([], []) => Err(Error::not_found(format!("nothing is called `{}`", shown(text)))),
+            ([], []) => Err(Error::not_found(format!("no conversation or message `{}`", shown(text)))),
             ([], several) => Err(ambiguous(text, several.iter())),
             (several, _) => Err(ambiguous(text, several.iter().copied())),
         }
@@ -138,10 +140,9 @@ impl Archive {
         match own.as_slice() {
             [one] => Ok(Named::Message(conversation, *one)),
             several if several.contains(&id) => Ok(Named::Message(conversation, id)),
-            [] => Err(Error::not_found(format!(
-                "conversation `{}` has no message `{id}`",
-                conversation.short()
-            ))),
+            [] => {
+                Err(Error::not_found(format!("no message `{id}` in conversation `{}`", conversation.short())))
+            }
             _ => Err(Error::invalid(format!("several messages begin with `{id}`; type more of it"))),
         }
     }

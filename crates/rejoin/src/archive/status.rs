@@ -59,7 +59,7 @@ impl FromStr for EndReason {
     fn from_str(text: &str) -> Result<Self> {
         Self::ALL.into_iter().find(|reason| reason.as_str() == text).ok_or_else(|| {
             let shown: String = text.chars().take(40).collect();
-            Error::invalid(format!("`{shown}` is not a reason; they are ended, failed and auto-paused"))
+            Error::invalid(format!("`{shown}` is not a reason; expected ended, failed or auto-paused"))
         })
     }
 }

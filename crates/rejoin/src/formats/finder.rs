@@ -64,7 +64,7 @@ impl Finder {
                 None => {
                     let names: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
                     return Err(Error::invalid(format!(
-                        "`{}` is of no known format ({})",
+                        "`{}` is not in a known format ({})",
                         path.display(),
                         names.join(", ")
                     )));

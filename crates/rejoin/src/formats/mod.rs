@@ -168,7 +168,7 @@ impl Format {
     pub fn named(name: &str) -> Result<&'static Self> {
         FORMATS.iter().copied().find(|format| format.name == name).ok_or_else(|| {
             let known: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
-            Error::invalid(format!("`{name}` is not a format; they are {}", known.join(", ")))
+            Error::invalid(format!("`{name}` is not a format; expected one of {}", known.join(", ")))
         })
     }
 

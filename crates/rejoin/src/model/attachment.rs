@@ -93,7 +93,7 @@ impl FromStr for AttachmentKind {
         Self::ALL.into_iter().find(|kind| kind.as_str() == text).ok_or_else(|| {
             let shown: String = text.chars().take(40).collect();
             let all = Self::ALL.map(Self::as_str).join(", ");
-            Error::invalid(format!("`{shown}` is not a kind of attachment; they are {all}"))
+            Error::invalid(format!("`{shown}` is not a kind of attachment; expected one of {all}"))
         })
     }
 }

@@ -40,7 +40,7 @@ impl std::str::FromStr for Status {
 
     fn from_str(text: &str) -> Result<Self> {
         Self::ALL.into_iter().find(|status| status.as_str() == text).ok_or_else(|| {
-            Error::invalid(format!("`{text}` is not a status; they are active, paused and completed"))
+            Error::invalid(format!("`{text}` is not a status; expected active, paused or completed"))
         })
     }
 }

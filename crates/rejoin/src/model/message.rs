@@ -49,7 +49,7 @@ impl std::str::FromStr for Role {
     fn from_str(text: &str) -> Result<Self> {
         Self::ALL.into_iter().find(|role| role.as_str() == text).ok_or_else(|| {
             let shown: String = text.chars().take(40).collect();
-            Error::invalid(format!("`{shown}` is not a role; roles are system, user, assistant and tool"))
+            Error::invalid(format!("`{shown}` is not a role; expected system, user, assistant or tool"))
         })
     }
 }

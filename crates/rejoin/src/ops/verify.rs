@@ -109,7 +109,7 @@ pub(crate) fn verify_conversation(store: &dyn Read, id: ConversationId) -> Resul
 pub(crate) fn absent(store: &dyn Read, id: ConversationId) -> Error {
     match store.read(id, Selection::Ids(&[]), &mut |_| Ok(())) {
         Err(lost) if lost.kind() == ErrorKind::Corrupt => lost,
-        Ok(()) | Err(_) => Error::not_found(format!("there is no conversation `{id}`")),
+        Ok(()) | Err(_) => Error::not_found(format!("no conversation `{id}`")),
     }
 }
 

@@ -272,7 +272,7 @@ pub(super) fn check_frames(frames: &[MessageFrame]) -> Result<()> {
     let mut ids = HashSet::with_capacity(frames.len());
     for frame in frames {
         if !ids.insert(frame.frame_id.as_str()) {
-            return Err(Error::invalid(format!("frame `{}` stands twice in one call", frame.frame_id)));
+            return Err(Error::invalid(format!("frame `{}` appears twice in one call", frame.frame_id)));
         }
         if frame.frame_id.is_empty() {
             return Err(Error::invalid(format!("frame {} has no id", frame.sequence)));

@@ -177,7 +177,7 @@ fn append<'f>(
     }
     let mut handle = archive.resume(stored.id)?;
     if handle.head() != stored.head.map(|head| head.id) {
-        return Err(Error::conflict("something was said meanwhile"));
+        return Err(Error::conflict("messages were added in the meantime"));
     }
     let path = archive.bare_path(stored.id)?;
     // What others said in the conversation is given as frames with the ids of their messages.

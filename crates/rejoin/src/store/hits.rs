@@ -27,7 +27,7 @@ impl<'q> Hits<'q> {
         let Some(said) = Searchable::of(&body) else {
             // What is no JSON may be damaged: the backend looks, and names it.
             let is_suspect = self.reads_on && !is_json(&body);
-            return if is_suspect { Err(Error::corrupt("it is no JSON")) } else { Ok(()) };
+            return if is_suspect { Err(Error::corrupt("it is not JSON")) } else { Ok(()) };
         };
         if self.query.finds(&said) {
             let (message, seq, time) = (row.id, row.seq, said.time);

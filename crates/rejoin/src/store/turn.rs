@@ -444,7 +444,7 @@ impl Change<'_> {
         let mut named = HashSet::new();
         match messages.iter().find(|message| !named.insert(message.id)) {
             Some(twice) => {
-                Err(Error::conflict(format!("message id `{}` stands twice in one rewrite", twice.id)))
+                Err(Error::conflict(format!("message id `{}` appears twice in one rewrite", twice.id)))
             }
             None => Ok(()),
         }
@@ -460,7 +460,7 @@ impl Turn<'_> {
         let mut ids = HashSet::with_capacity(self.entries.len());
         for entry in self.entries {
             if !ids.insert(entry.id) {
-                return Err(Error::conflict(format!("message id `{}` stands twice in one turn", entry.id)));
+                return Err(Error::conflict(format!("message id `{}` appears twice in one turn", entry.id)));
             }
         }
         Ok(())

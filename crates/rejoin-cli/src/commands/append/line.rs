@@ -152,7 +152,7 @@ mod tests {
             (r#"{"role":"user","content":[]}"#, "the message is empty"),
             (
                 r#"{"role":"robot","content":"a"}"#,
-                "`robot` is not a role; roles are system, user, assistant and tool at column 15",
+                "`robot` is not a role; expected system, user, assistant or tool at column 15",
             ),
             (
                 r#"{"role":"user","content":"a","parent":"../x"}"#,

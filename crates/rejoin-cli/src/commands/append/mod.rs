@@ -14,16 +14,16 @@ use crate::git::head_of;
 use crate::named;
 use crate::redaction;
 
-/// Add finished messages to a conversation
+/// Append messages to a conversation
 ///
-/// Without ID the message goes to this project's active conversation; when there is none, one is started. A
-/// single word is taken for an ID; to add it as text, write `--` before it. Without TEXT the text is read
-/// from a pipe, less its last line break.
+/// Without ID, the message goes to this project's active conversation; if there is none, a new one
+/// starts. Without TEXT, the text is read from stdin. A single word is read as an ID; to append it as
+/// text, put `--` before it.
 ///
-/// With `--jsonl` each line of the input is a message, such as {"role":"user","content":"Where to eat?"}, or
-/// an array of messages that belong together. `content` is a text or an array of blocks; `parent`, `label`,
-/// `created_at`, `usage` and `extra` may be added. For each line one line of JSON is printed, after the
-/// messages are on disk. The first bad line ends the run; the lines before it stay.
+/// With `--jsonl`, each input line is a message, such as {"role":"user","content":"Where to eat?"}, or
+/// an array of messages that form one turn. `content` is text or an array of blocks; `parent`, `label`,
+/// `created_at`, `usage` and `extra` are optional. Each line gets one receipt line, printed after its
+/// messages are on disk. The first invalid line stops the command; earlier lines stay stored.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -32,30 +32,31 @@ Examples:
   git diff | rejoin append --label review
   my-agent | rejoin append lisbon --jsonl -")]
 pub(crate) struct Args {
-    /// The conversation, if not the active one
+    /// The conversation; default: the active one
     id: Option<String>,
 
-    /// What was said, in quotes
+    /// The text, in quotes
     #[arg(conflicts_with = "jsonl")]
     text: Option<String>,
 
-    /// What was said, even when it looks like an id or a flag
+    /// The text, even if it looks like an ID or an option
     #[arg(last = true, value_name = "WORDS", conflicts_with_all = ["text", "jsonl"])]
     literal: Option<String>,
 
-    /// Who said it: system, user, assistant or tool
+    /// The role: system, user, assistant or tool
     #[arg(long, default_value = "user", conflicts_with = "jsonl")]
     role: Role,
 
-    /// The message it follows, if not the last one; begins a branch when that has an answer already
+    /// The message to append after; default: the last one. If it already has a reply, a new branch
+    /// starts
     #[arg(long, value_name = "MESSAGE")]
     parent: Option<String>,
 
-    /// A label for the message
+    /// The label of the message
     #[arg(long, conflicts_with = "jsonl")]
     label: Option<String>,
 
-    /// Read one message per line from a file, or from a pipe with `-`
+    /// Read one message per line from a file, or from stdin with `-`
     #[arg(long, value_name = "FILE")]
     jsonl: Option<String>,
 }
@@ -77,7 +78,7 @@ pub(crate) fn run(mut args: Args, context: &Context) -> Result<(), Failure> {
     message.label = args.label;
     refuse_empty(&message).map_err(|told| match &doubtful {
         Some(name) => Failure::invalid(told).hint(format!(
-            "`{name}` is taken for a conversation and stdin was empty; to add it as text: `rejoin append -- {name}`"
+            "`{name}` was read as a conversation, and stdin was empty; to add it as text: `rejoin append -- {name}`"
         )),
         None => Failure::invalid(told),
     })?;

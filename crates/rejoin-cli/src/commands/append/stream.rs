@@ -131,7 +131,7 @@ mod tests {
         assert_eq!(longest, Some("123\n".to_owned()));
         assert_eq!(
             failure.summary(),
-            "append line 1 of the input: it is longer than 3 B, which is enough for `limits.turn_bytes` = 1 B"
+            "could not append line 1 of the input: it is longer than 3 B, which is enough for `limits.turn_bytes` = 1 B"
         );
     }
 }

@@ -10,10 +10,14 @@ use crate::error::Failure;
 use crate::provider::{Entry, KeyFinder, Keyring, Known, keyring_hint, unknown};
 use crate::ui::table::{Column, Table};
 
-/// Keep the keys of providers in the keyring
+/// Manage the API keys of providers
 ///
-/// A key is looked for in the provider's variable, then its command, then the keyring. It is never shown,
-/// never stored with conversations, and never taken from the command line, where other programs could see it.
+/// Keys are stored in the system keyring. Rejoin looks for a key in the provider's environment variable,
+/// then runs its `api_key_command`, then asks the keyring. Keys are never printed, stored with
+/// conversations, or accepted on the command line, where other programs could read them.
+///
+/// Only API keys are supported. Rejoin does not use the logins (OAuth) of other products, such as a
+/// ChatGPT or Claude subscription.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -32,9 +36,9 @@ enum Action {
     Remove(RemoveArgs),
 }
 
-/// Show where the key of each provider comes from
+/// Show where each provider's key comes from
 ///
-/// The key itself is never shown.
+/// The keys themselves are not printed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -45,13 +49,13 @@ struct StatusArgs {
     provider: Option<String>,
 }
 
-/// Remove the key of a provider from the keyring
+/// Remove a provider's API key from the keyring
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   rejoin auth remove anthropic")]
 struct RemoveArgs {
-    /// One of `rejoin provider list`
+    /// The provider, as shown by `rejoin provider list`
     provider: String,
 }
 
@@ -111,7 +115,7 @@ fn status(args: &StatusArgs, context: &Context) -> Result<(), Failure> {
     }
     context.show(|answer| Ok(write!(answer, "{}", table.draw(context.columns(), context.paint()))?))?;
     if let Some(why) = keys.trouble {
-        context.note(&format!("The keyring cannot be used: {why}."));
+        context.note(&format!("The keyring is unavailable: {why}."));
     }
     Ok(())
 }

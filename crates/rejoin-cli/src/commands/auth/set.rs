@@ -10,16 +10,16 @@ use crate::error::Failure;
 use crate::provider::{Entry, Keyring, keyring_hint};
 use crate::ui::secret;
 
-/// Keep the key of a provider in the keyring
+/// Store a provider's API key in the keyring
 ///
-/// The key is asked for without showing it, or read from the first line of standard input.
+/// Asks for the key without showing it, or reads it from the first line of stdin.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   rejoin auth set anthropic
   pass show anthropic | rejoin auth set anthropic")]
 pub(super) struct Args {
-    /// One of `rejoin provider list`
+    /// The provider, as shown by `rejoin provider list`
     provider: String,
 }
 
@@ -43,7 +43,7 @@ pub(super) fn run(args: Args, context: &Context) -> Result<(), Failure> {
         secret::first_line().map_err(|error| Failure::io("read the key from standard input", error))?
     };
     let attempt = || format!("read the key of `{name}`");
-    let typed = typed.as_text().ok_or_else(|| Failure::invalid(attempt()).because("it is no text"))?.trim();
+    let typed = typed.as_text().ok_or_else(|| Failure::invalid(attempt()).because("it is not text"))?.trim();
     Key::new(typed).map_err(|error| Failure::from(error).during(attempt()))?;
     Keyring::of(&context.surroundings)
         .write(&Entry::provider(name), Secret::from(typed.to_owned()))

@@ -16,30 +16,30 @@ use crate::ui::consent::{Line, Shown};
 use report::Report;
 use survey::Survey;
 
-/// Delete the old conversations of this project
+/// Delete old conversations of this project
 ///
-/// Old means that nothing was added for longer than `clean.older_than_days`. Conversations you keep and the
-/// active one are passed by, and other projects are not touched.
+/// A conversation is old if nothing was added for `clean.older_than_days`. The active conversation and
+/// those held with `rejoin keep` are skipped. Other projects are not affected.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  rejoin clean --dry-run           See what would go
+  rejoin clean --dry-run           See what would be deleted
   rejoin clean --older-than 30d
-  rejoin clean --all --yes         Whatever its age, without being asked")]
+  rejoin clean --all --yes         Any age, without asking")]
 pub(crate) struct Args {
-    /// How long nothing was added, such as 7d, 12h or 2w
+    /// Minimum time since the last message, such as 7d, 12h or 2w
     #[arg(long, value_name = "TIME")]
     older_than: Option<String>,
 
-    /// Whatever their age; the active one and those that are held stay
+    /// Delete conversations of any age, except the active one and held ones
     #[arg(long, conflicts_with = "older_than")]
     all: bool,
 
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long)]
     yes: bool,
 
-    /// Show what would be deleted, and delete nothing
+    /// Show what would be deleted without deleting it
     #[arg(long)]
     dry_run: bool,
 }

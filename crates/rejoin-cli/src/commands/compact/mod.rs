@@ -19,36 +19,36 @@ use crate::talk::{Asked, Overrides, Quiet, banner, runtime};
 /// How long to wait at the end for a store that fails.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Shorten what a model is sent of a conversation
+/// Summarize older messages to free up context
 ///
-/// The conversation's model writes a summary. From then on the model is sent the summary, your recent
-/// messages and what is pinned; history itself stays as it is, and `rejoin uncompact` undoes it. What
-/// the new view no longer mentions is listed: paths, names, numbers, addresses, quotes, instructions.
-/// Without ID it is the active conversation.
+/// The conversation's model writes a summary. Later requests send the summary, recent user messages and
+/// pinned messages instead of the full history. The stored history does not change, and `rejoin
+/// uncompact` undoes the compaction. Details that the summary no longer mentions are listed: paths,
+/// names, numbers, addresses, quotes, instructions. Without ID, the active conversation is compacted.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  rejoin compact lisbon --dry-run     What it would send, cost and lose
+  rejoin compact lisbon --dry-run     What it would send, cost and drop
   rejoin compact lisbon
-  rejoin compact lisbon --report      What the last one no longer mentions
+  rejoin compact lisbon --report      What the last one dropped
   rejoin uncompact lisbon")]
 pub(crate) struct Args {
-    /// The conversation, by id or the beginning of one
+    /// The conversation; default: the active one
     id: Option<String>,
 
-    /// Show what it would send, cost and leave out, and do nothing
+    /// Show what would be sent, dropped and paid for, without compacting
     #[arg(long)]
     dry_run: bool,
 
-    /// Show what the last compaction no longer mentions, and do nothing
+    /// Show what the last compaction no longer mentions
     #[arg(long, conflicts_with = "dry_run")]
     report: bool,
 
-    /// Ask this provider for the summary
+    /// Use this provider for the summary
     #[arg(long, value_name = "NAME", conflicts_with = "report")]
     provider: Option<String>,
 
-    /// Ask this model for the summary
+    /// Use this model for the summary
     #[arg(long, value_name = "MODEL", conflicts_with = "report")]
     model: Option<String>,
 }
@@ -87,7 +87,7 @@ async fn compact(
 ) -> Result<(), Failure> {
     let mut quiet = Quiet::begin(context, archive, stored, None, &Asked::Partner(overrides))?;
     if quiet.talk.provider().api() == Api::Offline {
-        return Err(Failure::invalid("no model is configured that could write a summary").hint(
+        return Err(Failure::invalid("no model is configured to write a summary").hint(
             "run `rejoin setup`, or add `--provider NAME --model MODEL`",
         ));
     }

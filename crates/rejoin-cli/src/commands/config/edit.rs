@@ -11,11 +11,11 @@ use crate::durable;
 use crate::error::Failure;
 use crate::retention;
 
-/// Open the configuration file in your editor, then check it
+/// Open the configuration file in your editor
 ///
-/// The editor is `$VISUAL`, else `$EDITOR`, else vi. A file that does not exist yet starts with
-/// every key and its default, commented out. A policy of retention that is another one afterwards is
-/// told, and done at once after a question.
+/// The editor is `$VISUAL`, then `$EDITOR`, then vi. The file is checked when the editor exits. A new
+/// file lists every key with its default, commented out. If the retention policy changed, shows the
+/// effect and asks before applying it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -4,7 +4,7 @@ use crate::commands::config::{Answer, NamedKey};
 use crate::context::Context;
 use crate::error::Failure;
 
-/// Print the value of a key
+/// Print the value of a setting
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -10,19 +10,19 @@ use crate::context::Context;
 use crate::error::Failure;
 use crate::ui::clean;
 
-/// Show each value and where it came from
+/// List settings and their sources
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   rejoin config list
   rejoin config list retention
-  rejoin config list --all      Include keys that are not set, with their use")]
+  rejoin config list --all      Include unset keys, and describe each")]
 pub(super) struct Args {
-    /// Only the keys that begin with this
+    /// Only keys that start with this
     #[arg(value_name = "PREFIX")]
     prefix: Option<String>,
 
-    /// Include keys that are not set, with what each is for
+    /// Include unset keys, and describe each
     #[arg(long)]
     all: bool,
 }

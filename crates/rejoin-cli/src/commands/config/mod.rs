@@ -21,12 +21,13 @@ use crate::error::{Failure, Kind};
 use crate::private;
 use crate::project_file::{Reading, read_inside};
 
-/// Show and change the configuration
+/// Show and change settings
 ///
-/// Values come from five places, each stronger than the one before: built-in defaults, your file
-/// (`$XDG_CONFIG_HOME/rejoin/config.toml`), the project's file (`.rejoin/config.toml`), variables, flags.
+/// Settings are read from five sources; later ones take precedence: built-in defaults, your file
+/// (`$XDG_CONFIG_HOME/rejoin/config.toml`), the project's file (`.rejoin/config.toml`), environment
+/// variables, command-line options.
 ///
-/// The variable of a key is its name in capitals with dots as underscores: `retention.days` is
+/// A key's variable is its name in upper case with underscores for dots: `retention.days` is
 /// `REJOIN_RETENTION_DAYS`, and `providers.local.base_url` is `REJOIN_PROVIDERS_LOCAL_BASE_URL`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -71,7 +72,7 @@ impl Args {
 /// Which of the two files a command is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::Args)]
 struct Target {
-    /// Use this project's own file instead of yours
+    /// Use this project's file instead of yours
     #[arg(long)]
     local: bool,
 }
@@ -115,7 +116,7 @@ impl NamedKey {
             Meaning::Group => Err(Failure::invalid(format!("`{name}` is a group of keys"))
                 .hint(format!("run `rejoin config list {name}` to see them"))),
             Meaning::Unknown => {
-                Err(Failure::invalid(format!("there is no key `{name}`")).hint(file::unknown_hint(&segments)))
+                Err(Failure::invalid(format!("unknown key `{name}`")).hint(file::unknown_hint(&segments)))
             }
         }
     }

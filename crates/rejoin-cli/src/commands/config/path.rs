@@ -7,7 +7,7 @@ use crate::context::Context;
 use crate::error::Failure;
 use crate::ui::json::{self, PathText};
 
-/// Print where the configuration file is, or would be
+/// Print the path of the configuration file
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -15,9 +15,10 @@ use crate::error::Failure;
 use crate::retention;
 use crate::ui::json;
 
-/// Change a key in your configuration file
+/// Change a setting in your configuration file
 ///
-/// The value is checked first, and so is the file as it would become. Comments and order are kept.
+/// The new value and the resulting file are validated before anything is written. Comments and order are
+/// kept.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -28,7 +29,7 @@ pub(super) struct Args {
     /// The key, such as `retention.days`
     key: String,
 
-    /// Its value; a list is written `a, b`
+    /// The value; separate list items with commas
     #[arg(allow_hyphen_values = true)]
     value: String,
 

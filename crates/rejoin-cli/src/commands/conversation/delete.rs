@@ -10,10 +10,10 @@ use crate::context::Context;
 use crate::error::{Failure, Kind};
 use crate::named;
 
-/// Delete messages, all of those named or none
+/// Delete messages, either all of those named or none
 ///
-/// A message that others follow is not deleted unless `--cascade` takes its descendants along. A message that
-/// is not there counts as deleted. The whole id is needed; its beginning is not enough to delete.
+/// A message with replies is deleted only with `--cascade`, which deletes the replies too. A message
+/// that does not exist counts as deleted. Full IDs are required; a prefix is not accepted.
 #[derive(Debug, clap::Args)]
 #[command(visible_alias = "rm", after_help = "\
 Examples:
@@ -21,11 +21,11 @@ Examples:
   rejoin conversation delete k3f9aB --cascade
   rejoin conversation delete lisbon/k3f9aB lisbon/Qx7d2M")]
 pub(crate) struct Args {
-    /// The messages, by id or as `conversation/id`
+    /// The messages, as `ID` or `CONVERSATION/ID`
     #[arg(value_name = "MESSAGE", required = true)]
     ids: Vec<String>,
 
-    /// Delete everything that follows them, too
+    /// Also delete all replies
     #[arg(long)]
     cascade: bool,
 }
@@ -69,9 +69,6 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
         writeln!(answer, "Successfully deleted message {id}{extent}")?;
     }
     answer.flush()?;
-    for name in &chosen.missing {
-        context.note(&format!("There is no message {name}"));
-    }
     Ok(())
 }
 
@@ -123,7 +120,7 @@ fn has_children(archive: &Archive, conversation: ConversationId, going: &[Messag
         Ok(found) => {
             let id = found.or(going.first().copied()).map(|id| id.to_string()).unwrap_or_default();
             Failure::new(Kind::Conflict, format!("cannot delete message with ID {id}: message has children"))
-                .hint("add `--cascade` to delete everything that follows it, too")
+                .hint("pass `--cascade` to delete its replies too")
         }
     }
 }

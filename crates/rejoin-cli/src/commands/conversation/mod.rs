@@ -9,7 +9,7 @@ use crate::commands::{show, tree};
 use crate::context::Context;
 use crate::error::Failure;
 
-/// Show the tree of messages, print a path, delete messages
+/// Show, print and delete messages
 #[derive(Debug, clap::Args)]
 #[command(visible_alias = "convo", after_help = "\
 Examples:
@@ -29,18 +29,18 @@ enum Action {
     Delete(delete::Args),
 }
 
-/// Show what leads to a message
+/// Show a message and everything that leads to it
 #[derive(Debug, clap::Args)]
 #[command(visible_aliases = ["show", "view"], after_help = "\
 Examples:
   rejoin conversation print k3f9aB
   rejoin conversation print lisbon --full")]
 struct PrintArgs {
-    /// A message or a conversation, by id or the beginning of one
+    /// A message or a conversation
     #[arg(value_name = "MESSAGE")]
     id: String,
 
-    /// Show what tools answered whole
+    /// Show tool results in full
     #[arg(long)]
     full: bool,
 }

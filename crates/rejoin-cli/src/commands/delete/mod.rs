@@ -12,34 +12,35 @@ use crate::removal::{self, REASON, Standing};
 use crate::ui::consent::{Line, Shown};
 use plan::{Part, Plan, Removal};
 
-/// Delete conversations or messages for good
+/// Delete conversations or messages
 ///
-/// Messages of one conversation are deleted together or not at all; conversations one by one, so that one
-/// that fails does not stop the others. A message that is already gone counts as deleted.
+/// Shows what will be deleted and asks. The named messages of one conversation are deleted together or
+/// not at all. Conversations are deleted one by one; a failure does not stop the rest. An ID that does
+/// not exist is an error. To erase every trace, use `rejoin purge`.
 #[derive(Debug, clap::Args)]
 #[command(visible_alias = "rm", after_help = "\
 Examples:
-  rejoin delete 7Kd93x                   Show what will go, and ask
-  rejoin delete x7Gh2a --cascade --yes   A message with everything after it
+  rejoin delete 7Kd93x                   Show what will be deleted, and ask
+  rejoin delete x7Gh2a --cascade --yes   A message and all replies
   rejoin delete 7Kd93x/x7Gh2a trip-to-rome")]
 pub(crate) struct Args {
-    /// What to delete: ids or names, never numbers from a list
+    /// IDs or titles; numbers from a list are not accepted
     #[arg(required = true, value_name = "ID")]
     ids: Vec<String>,
 
-    /// Also delete everything that follows the messages
+    /// Also delete all replies
     #[arg(long)]
     cascade: bool,
 
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long)]
     yes: bool,
 }
 
 pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     if let Some(number) = args.ids.iter().find(|id| is_list_number(id)) {
-        return Err(Failure::usage(format!("`{number}` could be a number from a list"))
-            .because("lists change, so deleting needs an id")
+        return Err(Failure::usage(format!("`{number}` looks like a number from a list"))
+            .because("deleting needs an ID, because lists change")
             .hint("run `rejoin list` to see the ids"));
     }
     let children = if args.cascade { Children::Remove } else { Children::Refuse };

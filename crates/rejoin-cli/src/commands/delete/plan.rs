@@ -1,10 +1,11 @@
 //! What is to be deleted, found out before anything is.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use rejoin::store::{Children, Order, Selection};
-use rejoin::{Archive, Conversation, ConversationId, Error, ErrorKind, EventKind, MessageId, Named, ShortId, StoredConversation, Time};
+use rejoin::{
+    Archive, Conversation, ConversationId, Error, ErrorKind, MessageId, Named, StoredConversation, Time,
+};
 
 use crate::error::{Failure, Kind};
 use crate::named;
@@ -33,8 +34,8 @@ pub(super) struct Item {
 pub(super) enum Fate {
     Waiting,
     Deleted,
-    /// A message that is not there.
-    Missing,
+    /// Nothing has this name.
+    Missing(Failure),
     Failed(Failure),
 }
 
@@ -60,8 +61,8 @@ impl Plan {
         for name in names {
             let (named, fate) = match archive.names().resolve(name) {
                 Ok(named) => (Some(named), Fate::Waiting),
-                Err(error) if error.kind() == ErrorKind::NotFound && is_message(archive, name)? => {
-                    (None, Fate::Missing)
+                Err(error) if error.kind() == ErrorKind::NotFound => {
+                    (None, Fate::Missing(named::explain(archive, name, error)))
                 }
                 Err(error) => (None, Fate::Failed(named::explain(archive, name, error))),
             };
@@ -166,6 +167,11 @@ impl Plan {
 }
 
 impl Item {
+    /// Whether nothing was deleted for this name.
+    pub(super) fn is_left(&self) -> bool {
+        matches!(self.fate, Fate::Missing(_) | Fate::Failed(_))
+    }
+
     fn is_of(&self, id: ConversationId) -> bool {
         self.named.is_some_and(|named| named.conversation() == id)
     }
@@ -226,31 +232,4 @@ fn going(
         Ok(())
     })?;
     Ok(going)
-}
-
-/// Whether a name that was not found must have been a message's, so that it counts as deleted.
-fn is_message(archive: &Archive, name: &str) -> Result<bool, Failure> {
-    if let Some((conversation, message)) = name.split_once('/') {
-        return Ok(archive.names().conversation(conversation).is_ok() && message.parse::<MessageId>().is_ok());
-    }
-    let has_form = name.len() == ShortId::LENGTH && name.parse::<MessageId>().is_ok();
-    Ok(has_form && !was_conversation(archive, name)?)
-}
-
-/// A short id has the form of a message id. Only what was told when it was deleted knows the difference.
-fn was_conversation(archive: &Archive, name: &str) -> Result<bool, Failure> {
-    let mut events = archive.events_after(0);
-    loop {
-        let page = events.next(Duration::ZERO)?;
-        if page.is_empty() {
-            return Ok(false);
-        }
-        let is_it = |event: &rejoin::Event| {
-            matches!(event.kind, EventKind::Deleted { .. })
-                && event.conversation.is_some_and(|id| id.short().as_str() == name)
-        };
-        if page.iter().any(is_it) {
-            return Ok(true);
-        }
-    }
 }

@@ -57,7 +57,7 @@ pub(super) fn question(plan: &Plan, standing: &Standing) -> (Vec<String>, String
         shown.push(format!("  and {} more", plan.removals.len() - LISTED));
     }
     for item in &plan.items {
-        if let Fate::Failed(failure) = &item.fate {
+        if let Fate::Missing(failure) | Fate::Failed(failure) = &item.fate {
             shown.push(format!("This cannot be deleted: {}", failure.summary()));
         }
     }
@@ -86,9 +86,6 @@ pub(super) fn answer(plan: &Plan, done: &[Removal], context: &Context) -> Result
         writeln!(answer, "{} deleted, {bytes} freed.", total(done))?;
     }
     answer.flush()?;
-    for item in plan.items.iter().filter(|item| matches!(item.fate, Fate::Missing)) {
-        context.note(&format!("There is no message `{}`, so nothing had to go.", clean::line(&item.name)));
-    }
     Ok(())
 }
 
@@ -98,7 +95,7 @@ pub(super) fn verdict(plan: Plan, context: &Context) -> Result<(), Failure> {
     let count = plan.items.len();
     let mut failures = Vec::new();
     for item in plan.items {
-        if let Fate::Failed(failure) = item.fate {
+        if let Fate::Missing(failure) | Fate::Failed(failure) = item.fate {
             failures.push((item.name, failure));
         }
     }
@@ -123,7 +120,7 @@ impl<'a> Deleted<'a> {
             conversations: done.iter().filter(|removal| matches!(removal.part, Part::Whole)).count(),
             messages: done.iter().map(|removal| removal.messages).sum(),
             bytes: done.iter().map(|removal| removal.bytes).sum(),
-            failed: plan.items.iter().filter(|item| matches!(item.fate, Fate::Failed(_))).count(),
+            failed: plan.items.iter().filter(|item| item.is_left()).count(),
         }
     }
 }
@@ -132,7 +129,7 @@ impl<'a> Settled<'a> {
     fn of(item: &'a Item) -> Self {
         let (outcome, messages, bytes, error) = match &item.fate {
             Fate::Deleted => (Outcome::Deleted, item.messages, item.bytes, None),
-            Fate::Missing => (Outcome::Missing, 0, 0, None),
+            Fate::Missing(failure) => (Outcome::Missing, 0, 0, Some(failure.told())),
             Fate::Failed(failure) => (Outcome::Failed, 0, 0, Some(failure.told())),
             Fate::Waiting => unreachable!("every removal settles its names"),
         };

@@ -54,7 +54,7 @@ fn check_permissions(path: &Path) -> Option<Finding> {
 fn check_persistence(config: &Config) -> Option<Finding> {
     let finding = || {
         let remedy = "run `rejoin config set persistence.enabled true` to turn it on";
-        Finding::warning("configuration", "keeping conversations is turned off", remedy)
+        Finding::warning("configuration", "saving conversations is turned off", remedy)
     };
     (!config.persistence_enabled()).then(finding)
 }

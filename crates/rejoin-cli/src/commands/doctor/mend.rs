@@ -67,7 +67,7 @@ fn work(task: Task, doing: &str, all: u64, context: &Context) -> Result<(), Fail
             return Ok(());
         }
         if left >= before {
-            return Err(Failure::new(Kind::Locked, "another program keeps this from being done"));
+            return Err(Failure::new(Kind::Locked, "another program prevents this"));
         }
         before = left;
     }

@@ -26,13 +26,14 @@ use crate::error::{Failure, Kind};
 use crate::gauge::Gauge;
 use crate::ui::size;
 
-/// Find out what is wrong and what to do about it
+/// Find problems and suggest fixes
 ///
-/// Looks at the configuration, the store, the place it lies in and the machine, and through the newest
-/// conversations for calls without a result and the like. Nothing is changed, unless `--fix` is given: then
-/// permissions are tightened, the search index is filled, the log is folded and a key of redaction moves
-/// out of the store. Nothing that could lose data is ever done here. The exit code is 1 when there is a
-/// problem, 0 when there are warnings at most.
+/// Checks the configuration, the store and its directory, the machine, and the newest conversations, for
+/// example for tool calls without a result. Changes nothing unless `--fix` is given. Exits with 1 if
+/// there is a problem; warnings alone exit with 0.
+///
+/// `--fix` tightens permissions, completes the search index, checkpoints the write-ahead log, and moves
+/// a redaction key out of the store. It never does anything that could lose data.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -40,7 +41,7 @@ Examples:
   rejoin doctor --fix
   rejoin doctor --json | jq '.checks[] | select(.state != \"ok\")'")]
 pub(crate) struct Args {
-    /// Mend what can be mended without risk
+    /// Apply safe fixes
     #[arg(long)]
     fix: bool,
 }
@@ -125,7 +126,7 @@ fn judge(findings: &[Finding]) -> Result<(), Failure> {
     let failure = Failure::new(kind, size::count(problems, "problem", "problems") + " found");
     let can_mend = findings.iter().any(|finding| finding.state != State::Ok && mend::can_mend(finding));
     Err(if can_mend {
-        failure.hint("run `rejoin doctor --fix` to mend what can be mended without risk")
+        failure.hint("run `rejoin doctor --fix` to apply safe fixes")
     } else {
         failure
     })

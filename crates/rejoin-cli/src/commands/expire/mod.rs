@@ -9,20 +9,20 @@ use crate::error::{Failure, Kind};
 use crate::retention::{Policies, describe, purged, waiting};
 use crate::ui::consent::{Line, Shown};
 
-/// Delete expired conversations of every project, or show what will go
+/// Delete expired conversations of every project
 ///
-/// The policy is `retention.days` and `retention.max_per_project`, and a project may have its
-/// own. Conversations that are kept, imported, in use or active stay. The first time, and after
-/// the policy has changed, you are shown what goes and asked. Records of a vault that do not
-/// open go after `vault.quarantine_days`.
+/// The policy is set by `retention.days` and `retention.max_per_project`; a project can have its own.
+/// Held, imported, active and open conversations are skipped. The first run, and the first one after a
+/// policy change, shows what will be deleted and asks. Vault records that cannot be decrypted are
+/// deleted after `vault.quarantine_days`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  rejoin expire --dry-run    See what goes, and when
+  rejoin expire --dry-run    See what is deleted, and when
   rejoin expire
   rejoin keep 7Kd93x         Keep one of them")]
 pub(crate) struct Args {
-    /// Show what goes now and soon, and delete nothing
+    /// Show what expires now and soon, without deleting it
     #[arg(long)]
     dry_run: bool,
 }
@@ -63,8 +63,8 @@ fn nothing(archive: &Archive) -> PurgeReport {
 fn see(archive: &Archive, policies: &Policies, context: &Context) -> Result<(), Failure> {
     let terminal = context.surroundings.terminal;
     if !terminal.stdin || !terminal.stderr {
-        return Err(Failure::new(Kind::NotConfirmed, "nobody has seen on a terminal what retention does here")
-            .hint("run `rejoin expire` at a terminal once; `rejoin expire --dry-run` shows what goes"));
+        return Err(Failure::new(Kind::NotConfirmed, "the retention policy was never confirmed in a terminal")
+            .hint("run `rejoin expire` in a terminal once; `rejoin expire --dry-run` shows what is deleted"));
     }
     let (plan, retention) = (policies.plan(archive)?, policies.here().retention);
     let mut shown = vec![describe(&retention)];

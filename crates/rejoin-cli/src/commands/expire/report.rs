@@ -62,7 +62,7 @@ pub(super) fn planned(
     context.show(|page| {
         writeln!(page, "{}", describe(&policy.retention))?;
         if plan.due.is_empty() && plan.soon.is_empty() {
-            writeln!(page, "Nothing goes within {}.", days(policy.notice_days))?;
+            writeln!(page, "Nothing expires within {}.", days(policy.notice_days))?;
             return Ok(());
         }
         let all: Vec<Expiring> = plan.due.iter().chain(&plan.soon).cloned().collect();

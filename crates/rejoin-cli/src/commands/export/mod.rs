@@ -21,13 +21,13 @@ use crate::ui::progress::Unit;
 use crate::ui::size;
 use crate::ui::consent::Shown;
 
-/// Write conversations to files, to read or to pass on
+/// Export conversations to files
 ///
-/// A conversation is written with all its branches and the runs of its sub-agents; a message with what
-/// leads to it. Files go to the folder `export.directory` and can be read by you only. One that is there
-/// already is not replaced unless you say so.
+/// A conversation is exported with all branches and sub-agent runs; a message, with the path that leads
+/// to it. Files are written to `export.directory` and only you can read them. Existing files are not
+/// replaced without `--yes`.
 ///
-/// `markdown` and `html` are for people; `json` is complete and can be imported again; the other
+/// `markdown` and `html` are for reading. `json` is complete and can be imported again. The other
 /// formats are those of other programs.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -37,41 +37,41 @@ Examples:
   rejoin export lisbon --output - | less
   rejoin export --all --format json --output backup/")]
 pub(crate) struct Args {
-    /// Conversations or messages, by id or the beginning of one
+    /// Conversations or messages
     #[arg(value_name = "ID", required_unless_present_any = ["all", "all_projects"], conflicts_with_all = ["all", "all_projects"])]
     ids: Vec<String>,
 
-    /// All conversations of this project
+    /// Export all conversations of this project
     #[arg(long)]
     all: bool,
 
-    /// All conversations of every project
+    /// Export all conversations of every project
     #[arg(long)]
     all_projects: bool,
 
-    /// What to write
+    /// The output format
     #[arg(long, short, value_name = "FORMAT", default_value = "markdown", value_parser = kind::names())]
     format: String,
 
-    /// Seal what is written for Agent Voice, with the key in a file that only you can read
+    /// Encrypt `agent-voice` output with the key in this file, which only you may read
     ///
-    /// The file holds the 32 bytes of the key as they are, as 64 hexadecimal digits, or in base64.
+    /// The file holds a 32-byte key: raw, as 64 hexadecimal digits, or in base64.
     #[arg(long, value_name = "PATH")]
     key_file: Option<PathBuf>,
 
-    /// Where to: a file, a directory, or `-` for the standard output
+    /// A file, a directory, or `-` for stdout
     #[arg(long, short, value_name = "PATH")]
     output: Option<PathBuf>,
 
-    /// Only what leads to the end of this named branch, by its name or id
+    /// Only the path to the end of this named branch
     #[arg(long, value_name = "NAME", conflicts_with_all = ["all", "all_projects"])]
     branch: Option<String>,
 
-    /// Replace files that are there already, and confirm `--force`
+    /// Replace existing files, and confirm `--force`
     #[arg(long)]
     yes: bool,
 
-    /// Write also what is marked as not exportable
+    /// Include conversations marked as not exportable
     #[arg(long)]
     force: bool,
 }
@@ -174,18 +174,18 @@ fn print(
     context: &Context,
 ) -> Result<(), Failure> {
     let [one] = wanted else {
-        return Err(Failure::usage("write several conversations to the standard output")
+        return Err(Failure::usage("only one conversation can be written to stdout")
             .hint("name a directory with `--output`"));
     };
     if context.is_json() {
-        return Err(Failure::usage("write an export and a report to the same place")
+        return Err(Failure::usage("the export and its JSON report cannot both go to stdout")
             .hint("leave `--json` away, or name a file with `--output`"));
     }
     let mut files = kind.write(archive, one, key)?;
     context.warn_of_damage(archive, one.stored.id)?;
     match (files.pop(), files.is_empty()) {
         (Some(file), true) => place::print(&file.bytes, context),
-        _ => Err(Failure::usage(format!("write the several files of `{}` to the standard output", kind.name()))
+        _ => Err(Failure::usage(format!("`{}` is exported as several files, which cannot go to stdout", kind.name()))
             .hint("name a directory with `--output`")),
     }
 }

@@ -39,7 +39,7 @@ pub(super) struct Placed {
 pub(super) enum State {
     Written,
     Replaced,
-    /// The same was there already.
+    /// The same already exists.
     Same,
 }
 
@@ -93,18 +93,18 @@ impl Replacing {
     fn ask(&mut self, path: &Path, context: &Context) -> Result<(), Failure> {
         if self.written.contains(path) {
             return Err(Failure::new(FailureKind::Conflict, format!("`{}` would be written twice", path.display()))
-                .hint("name another place with `--output` and export one after the other"));
+                .hint("export one after the other, each with its own `--output`"));
         }
         let there = || {
-            Failure::new(FailureKind::Conflict, format!("`{}` is there already", path.display()))
-                .hint("add `--yes` to replace it, or name another place with `--output`")
+            Failure::new(FailureKind::Conflict, format!("`{}` already exists", path.display()))
+                .hint("pass `--yes` to replace it, or `--output` to write elsewhere")
         };
         let terminal = context.surroundings.terminal;
         if self.consent == Consent::Ask && (self.is_refused || !terminal.stdin || !terminal.stderr) {
             return Err(there());
         }
         let others = if self.conversations > 1 { ", and others that are" } else { "" };
-        let question = Shown::line(&format!("{} is there already. Replace it{others}?", path.display()));
+        let question = Shown::line(&format!("{} already exists. Replace it{others}?", path.display()));
         let answer = context.confirm(&question, self.consent);
         self.is_refused = answer.is_err();
         if answer.is_ok() {
@@ -208,7 +208,7 @@ pub(super) fn print(bytes: &[u8], context: &Context) -> Result<(), Failure> {
         return Ok(answer.flush()?);
     }
     let text = str::from_utf8(bytes).map_err(|_| {
-        Failure::usage("show a file that is not text on a terminal").hint("name a file with `--output`")
+        Failure::usage("this format is not text and cannot be shown in a terminal").hint("name a file with `--output`")
     })?;
     context.show(|page| Ok(page.write_all(clean::block(&json::inert(text)).as_bytes())?))
 }

@@ -101,7 +101,7 @@ impl Report {
         }
         match counted(State::Same) {
             0 => format!("{told}."),
-            same => format!("{told}; {} there already.", size::count(same, "file was", "files were")),
+            same => format!("{told}; {}.", size::count(same, "file already exists", "files already exist")),
         }
     }
 
@@ -146,7 +146,7 @@ impl Report {
                     .collect();
                 let (_, first) = self.failed.remove(0);
                 let failure = first.retold(format!("{failed} of {all} conversations could not be exported"));
-                let failure = failure.because(told.join("\n  "));
+                let failure = failure.because(if failed > 1 { format!("\n  {}", told.join("\n  ")) } else { told.join("") });
                 Err(match first.next_step() {
                     Some(hint) => failure.hint(hint),
                     None => failure,

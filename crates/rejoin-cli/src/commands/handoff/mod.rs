@@ -28,27 +28,27 @@ const REMEMBERED: usize = 20;
 /// So many changes are told one by one.
 const TOLD: usize = 10;
 
-/// Hand a conversation to another agent, to go on there
+/// Continue a conversation in Claude Code or Codex
 ///
-/// Writes what a model would be sent, from the newest compaction on, as a session of that agent, and prints
-/// the command that continues it. What the agent's model cannot take, such as another model's thinking, is
-/// left out and told. Each hand-off is a session of its own: nothing of the agent's is overwritten, and the
-/// conversation stays as it is. Without ID it is the active conversation; a message ends it there.
+/// Writes the conversation as a new session of that agent, from the newest compaction on, and prints the
+/// command that resumes it. Parts that the agent's model cannot accept, such as another model's
+/// thinking, are left out and listed. Existing sessions and the conversation itself are not changed.
+/// Without ID, the active conversation is handed off; given a message, the path that ends there.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   rejoin handoff lisbon --to codex
-  rejoin handoff lisbon --to claude --run          Go on at once
+  rejoin handoff lisbon --to claude --run          Continue at once
   eval \"$(rejoin handoff lisbon --to claude)\"")]
 pub(crate) struct Args {
-    /// A conversation or a message, by id or the beginning of one
+    /// A conversation or a message; default: the active conversation
     id: Option<String>,
 
     /// The agent
     #[arg(long, value_name = "AGENT")]
     to: Agent,
 
-    /// Follow this named branch, by its name or id
+    /// Use this named branch
     #[arg(long, value_name = "NAME")]
     branch: Option<String>,
 
@@ -56,7 +56,7 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with_all = ["json", "dry_run"])]
     run: bool,
 
-    /// Say what would be written and write nothing
+    /// Show what would be written without writing it
     #[arg(long)]
     dry_run: bool,
 }

@@ -26,60 +26,61 @@ use crate::ui::progress::Unit;
 use crate::ui::quote;
 use crate::ui::consent::Shown;
 
-/// Import conversations of other programs
+/// Import conversations from other programs
 ///
-/// Names files, or directories to look through, or finds them with `--scan`. Every branch is kept,
-/// sub-agents become conversations of their own, and the lines that were read are kept beside the
-/// messages. Importing again reads what changed and adds only what is new; the files themselves are
-/// not touched. An imported conversation is kept until you release or delete it. One that you
-/// deleted comes back when you name its file.
+/// Reads the given files and directories, or finds the history of known programs with `--scan`. The
+/// files are not changed. Importing again adds only what is new.
 ///
-/// A file with the id of a conversation that began here, or was imported from another folder, does not change
-/// that one: what it has in addition becomes a separate conversation, unless `--into` says otherwise.
+/// Every branch is imported, sub-agent runs become conversations of their own, and the original lines
+/// are stored with the messages. An imported conversation never expires until you release it with
+/// `rejoin keep --release`. A deleted one is imported again only if you name its file.
+///
+/// A file never changes a conversation that started in Rejoin or was imported from another folder. If it
+/// has the same ID, its additional messages become a separate conversation, unless `--into` names a
+/// target.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  rejoin import --scan                      Find what others keep, then ask
-  rejoin import --scan --watch              Keep copying it, until interrupted
+  rejoin import --scan                      Find history, then ask
+  rejoin import --scan --watch              Keep importing until interrupted
   rejoin import ~/.claude/projects
   rejoin import --dry-run session.jsonl     See what would be imported
-  rejoin import lisbon.json --into AU4eqF   Add what is new in it as a branch")]
+  rejoin import lisbon.json --into AU4eqF   Add its new messages as a branch")]
 pub(crate) struct Args {
-    /// Files, or directories to look through
+    /// Files or directories
     #[arg(value_name = "PATH", conflicts_with = "scan")]
     paths: Vec<PathBuf>,
 
-    /// Read them as this format instead of looking for one that fits
+    /// Read the files as this format instead of detecting it
     #[arg(long, value_name = "FORMAT", value_parser = names())]
     from: Option<String>,
 
-    /// The key of records that Agent Voice sealed, in a file that only you can read
+    /// Decrypt Agent Voice records with the key in this file, which only you may read
     ///
-    /// The file holds the 32 bytes of the key as they are, as 64 hexadecimal digits, or in base64.
+    /// The file holds a 32-byte key: raw, as 64 hexadecimal digits, or in base64.
     #[arg(long, value_name = "PATH")]
     key_file: Option<PathBuf>,
 
-    /// Add the one conversation of the file to this one, as a branch
+    /// Add the file's single conversation to this one, as a branch
     ///
-    /// The branch begins where the two begin to differ. The head of the conversation, its
-    /// title and everything else about it stay as they are. Without this, a conversation
-    /// that began here never grows from a file.
+    /// The branch starts where the two differ. The conversation's head, title and other properties do
+    /// not change.
     #[arg(long, value_name = "ID", conflicts_with_all = ["scan", "watch"])]
     into: Option<String>,
 
-    /// Look where the programs keep their files
+    /// Find the history of known programs on this machine
     #[arg(long)]
     scan: bool,
 
-    /// Go on and import what is written from now on, until interrupted
+    /// Keep importing new messages until interrupted
     #[arg(long, conflicts_with = "dry_run")]
     watch: bool,
 
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long)]
     yes: bool,
 
-    /// Say what would be imported and store nothing; with `--scan`, show what is there
+    /// Show what would be imported without importing it
     #[arg(long)]
     dry_run: bool,
 }
@@ -92,7 +93,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let only = args.from.as_deref().map(Format::named).transpose()?;
     if args.paths.is_empty() && !args.scan {
         return Err(Failure::usage("nothing to import was named")
-            .hint("run `rejoin import --scan` to look for the history of other programs, or name a file"));
+            .hint("run `rejoin import --scan` to find the history of other programs, or name a file"));
     }
     let key = args.key_file.as_deref().map(|path| key_file::read(path, context)).transpose()?;
     // What was imported before is asked first: a store that does not exist is not created by looking.
@@ -163,7 +164,7 @@ fn nothing_in(places: &[Place], context: &Context) -> Failure {
     report.note_passed_over(context);
     let paths: Vec<String> = places.iter().map(|place| format!("`{}`", place.path.display())).collect();
     Failure::not_found(format!("nothing that can be imported is in {}", paths.join(" or ")))
-        .hint("run `rejoin import --scan` to look where other programs keep their files")
+        .hint("run `rejoin import --scan` to find the history of other programs")
 }
 
 /// The conversation that one file is added to.

@@ -178,11 +178,11 @@ fn told(error: rejoin::Error, path: &Path) -> Failure {
     let (kind, shown) = (error.kind(), quote::path(path));
     Failure::from(error).hint(match kind {
         ErrorKind::NotFound => {
-            "check the path, or run `rejoin import --scan` to look where other programs keep their files".to_owned()
+            "check the path, or run `rejoin import --scan` to find the history of other programs".to_owned()
         }
         ErrorKind::Unavailable => format!("run `ls -ld {shown}` to see who may read it"),
         _ => format!(
-            "name what another program wrote, or say which it was: `rejoin import --from FORMAT {shown}`"
+            "choose another file, or name its format: `rejoin import --from FORMAT {shown}`"
         ),
     })
 }

@@ -12,10 +12,10 @@ use crate::error::Failure;
 use crate::retention::{self, Ahead, Policies};
 use crate::shapes::{self, ConversationShape};
 
-/// List conversations, the most recently active first
+/// List conversations, most recently active first
 ///
-/// The arrow marks the active conversation, which `append` adds to. The id is the one to type; its
-/// beginning is enough.
+/// The arrow marks the active conversation, which `rejoin append` adds to. Use an ID, or its first
+/// characters, with the other commands.
 #[derive(Debug, clap::Args)]
 #[command(visible_alias = "ls", after_help = "\
 Examples:
@@ -23,15 +23,15 @@ Examples:
   rejoin list --all-projects --limit 50
   rejoin list --status paused --json")]
 pub(crate) struct Args {
-    /// Those of every project, not only of this one
+    /// Include all projects
     #[arg(long)]
     all_projects: bool,
 
-    /// How many at most
+    /// Maximum number of entries
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=1000))]
     limit: u16,
 
-    /// Go on where a page ended
+    /// Continue after the previous page
     #[arg(long, value_name = "CURSOR")]
     cursor: Option<String>,
 
@@ -43,7 +43,7 @@ pub(crate) struct Args {
     #[arg(long)]
     kind: Option<String>,
 
-    /// Also those that have expired
+    /// Include expired conversations
     #[arg(long)]
     include_expired: bool,
 }

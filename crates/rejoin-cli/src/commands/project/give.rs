@@ -15,44 +15,44 @@ use crate::project_key::{self, carried_id, project_at};
 use crate::ui::{clean, quote, size};
 use crate::ui::consent::Shown;
 
-/// Tell Rejoin that a project's directory was renamed or moved
+/// Record that a project's directory was renamed or moved
 ///
-/// The conversations of the old directory belong to the new one afterwards, and tools that you have allowed
-/// in them stay allowed. No file is moved.
+/// The conversations of the old directory then belong to the new one, with the tools you allowed there.
+/// No files are moved.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   rejoin project move ~/src/trip ~/src/lisbon
   rejoin project move ~/src/trip .")]
 pub(super) struct MoveArgs {
-    /// Where the project was
+    /// The old directory
     old: String,
 
-    /// Where it is
+    /// The new directory
     new: String,
 
-    /// Do not ask, even if the new directory is missing or has conversations of its own
+    /// Do not ask, even if the new directory is missing or has conversations
     #[arg(long)]
     yes: bool,
 }
 
-/// Give all conversations of one project to another
+/// Merge one project's conversations into another project
 ///
-/// Afterwards nobody can tell which conversation came from which project. A directory that carries the id of
-/// the other project counts as the same project from then on. No file is touched.
+/// This cannot be undone: the original project of each conversation is not recorded. If the directories
+/// carry different project IDs, they count as one project from then on. No files are changed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   rejoin project merge ~/src/trip-copy ~/src/trip
   rejoin project merge ../copy . --yes")]
 pub(super) struct MergeArgs {
-    /// The project that gives its conversations away
+    /// The project to merge from
     from: String,
 
-    /// The project that gets them
+    /// The project to merge into
     into: String,
 
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long)]
     yes: bool,
 }

@@ -16,16 +16,17 @@ use crate::project_key::{carried_id, key_at, new_project_at, project_at};
 use crate::ui::quote;
 use crate::private;
 
-/// Give this project an id, so that its directory can move freely
+/// Give this project an ID so that its directory can move
 ///
-/// The id is written to `.rejoin/project`. Conversations go by it instead of the path. After the directory
-/// has moved, you are asked once whether it is the same project.
+/// The ID is written to `.rejoin/project` and identifies the project instead of its path. After the
+/// directory has moved, Rejoin asks once whether it is the same project.
 ///
-/// An id that comes with a pull, in a project that has conversations, is used once you run this.
+/// If a pull brings an ID into a project that already has conversations, the ID takes effect when you
+/// run this command.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  rejoin project id            Write an id, or show the one there is")]
+  rejoin project id            Create an ID, or show the existing one")]
 pub(super) struct Args {}
 
 /// The id of a project, and how many conversations go by it from now on, as programs read it.

@@ -12,7 +12,7 @@ use crate::ui::paint::Meaning;
 use crate::ui::table::{Column, Table};
 use crate::ui::{clean, size};
 
-/// Show every project and whether its directory still exists
+/// List projects and whether their directories still exist
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

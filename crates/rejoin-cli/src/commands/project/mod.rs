@@ -11,11 +11,12 @@ use clap::Subcommand;
 use crate::context::Context;
 use crate::error::Failure;
 
-/// See projects, and mend them after a directory was renamed or moved
+/// Manage projects after a directory was renamed or moved
 ///
-/// A project is a directory, by default the root of its repository. It goes by its path, or by the id in its
-/// `.rejoin/project` if it has one. A clone can carry a copied id. So where a known id turns up at a new
-/// path, you are asked once whether it is the same project; without a terminal, it is a separate one.
+/// A project is a directory, by default the root of a Git repository. It is identified by its path, or
+/// by the ID in `.rejoin/project`. If a known ID appears at a new path, Rejoin asks once whether it is
+/// the same project, because a clone can carry a copied ID. Without a terminal, it is treated as a
+/// separate project.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -7,10 +7,10 @@ use crate::error::Failure;
 use crate::project_key::{self, Answer, carried_id};
 use crate::ui::{clean, quote};
 
-/// Separate this directory from the project whose id it carries
+/// Separate this directory from the project whose ID it carries
 ///
-/// Undoes the answer that it is the same project. Conversations stay with the
-/// other project. No file is touched.
+/// Reverses the decision that it is the same project. Existing conversations stay with the other
+/// project. No files are changed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

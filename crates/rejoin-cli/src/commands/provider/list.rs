@@ -8,9 +8,9 @@ use crate::provider::{KeyFinder, KeyPlace, Known};
 use crate::shapes::Items;
 use crate::ui::table::{Column, Table};
 
-/// List the providers that can be talked to
+/// List providers
 ///
-/// The one in use has a star. The last column says where its key was found.
+/// A star marks the provider in use. The last column shows where its key was found.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

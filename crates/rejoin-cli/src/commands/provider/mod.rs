@@ -10,10 +10,10 @@ use crate::context::Context;
 use crate::error::Failure;
 use crate::provider::{KeyPlace, Known};
 
-/// Choose the provider and the model to talk to
+/// Choose a provider and a model
 ///
-/// A provider is a model API. Many are known by name; others are added with their address. Without one,
-/// answers come from the conversation itself. Keys are kept apart: see `rejoin auth`.
+/// A provider is a model API. Many are known by name; add others with `--base-url`. Without a provider,
+/// replies are taken from the conversation itself. Manage API keys with `rejoin auth`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

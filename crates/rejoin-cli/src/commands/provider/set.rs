@@ -9,10 +9,10 @@ use crate::error::Failure;
 use crate::provider::{Choice, Chosen, FoundKey, KeyPlace, Known, find_key, unknown};
 use crate::ui::json;
 
-/// Choose the provider of new conversations
+/// Set the provider for new conversations
 ///
-/// Writes `provider` and `providers.NAME` into your configuration file; comments and order are kept. A name
-/// that is not known needs `--base-url`. Then says where the key is looked for, and what to run next.
+/// Writes `provider` and `providers.NAME` to your configuration file. An unknown name needs
+/// `--base-url`. Then prints where the key is read from and what to run next.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -20,18 +20,18 @@ Examples:
   rejoin provider set offline
   rejoin provider set mine --base-url http://127.0.0.1:8080/v1 --model MODEL")]
 pub(super) struct Args {
-    /// One of `rejoin provider list`, or a name of your own
+    /// A name from `rejoin provider list`, or a new one
     name: String,
 
-    /// The model to ask for
+    /// The model
     #[arg(long, value_name = "MODEL")]
     model: Option<String>,
 
-    /// Where it is reached
+    /// The address of the API
     #[arg(long, value_name = "URL")]
     base_url: Option<String>,
 
-    /// The language it speaks: anthropic, openai-responses or openai-chat
+    /// The API it implements
     #[arg(long, value_name = "KIND", value_parser = ["anthropic", "openai-responses", "openai-chat"])]
     kind: Option<String>,
 }

@@ -11,16 +11,16 @@ use crate::error::Failure;
 use crate::provider::{Known, find_key, unknown};
 use crate::ui::json::Text;
 
-/// Show the provider in use, or another
+/// Show the settings of a provider
 ///
-/// Says where it is, which model it is asked for, and where its key was found. The key itself is never shown.
+/// Shows its address, its model and where its key was found. The key itself is not printed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   rejoin provider show
   rejoin provider show anthropic --json")]
 pub(super) struct Args {
-    /// Its name; the one in use if left out
+    /// The provider; default: the one in use
     name: Option<String>,
 }
 

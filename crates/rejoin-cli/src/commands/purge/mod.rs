@@ -12,13 +12,15 @@ use crate::ui::progress::Unit;
 use crate::ui::size;
 use crate::ui::consent::{Line, Shown};
 
-/// Remove conversations with every trace, and report it
+/// Permanently erase conversations
 ///
-/// The runs of their sub-agents go along. Nothing they said is left in any file of the store, in its search
-/// index or among the lines of the prompt. What was copied, exported or handed off is elsewhere and stays.
-/// Disks may keep old blocks; only a vault answers that.
+/// Erases the conversations and their sub-agent runs from every file of the store, from the search index
+/// and from the prompt history. Prints a report of what was erased. Copies, exports and hand-offs are
+/// not affected. A disk may keep old blocks of a plain store; in a vault, erased conversations cannot be
+/// decrypted even then.
 ///
-/// Reasons: user-requested, retention-expired, privacy-policy-change, workspace-reset, corruption-detected.
+/// Reasons: user-requested, retention-expired, privacy-policy-change, workspace-reset,
+/// corruption-detected.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -26,19 +28,19 @@ Examples:
   rejoin purge 7Kd93x aB3dE9 --reason privacy-policy-change
   rejoin purge --everything --reason workspace-reset --yes")]
 pub(crate) struct Args {
-    /// Conversations, by id or the beginning of one
+    /// Conversations
     #[arg(value_name = "ID", required_unless_present = "everything", conflicts_with = "everything")]
     ids: Vec<String>,
 
-    /// All conversations of every project, and what is remembered beside them
+    /// Erase everything: all projects and all remembered state
     #[arg(long)]
     everything: bool,
 
-    /// Why, as the events and the audit log tell it
+    /// The reason, recorded in events and the audit log
     #[arg(long, value_name = "REASON", default_value = "user-requested")]
     reason: PurgeReason,
 
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long)]
     yes: bool,
 }

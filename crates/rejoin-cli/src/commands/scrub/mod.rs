@@ -13,33 +13,32 @@ use crate::ui::progress::Unit;
 use crate::ui::consent::{Line, Shown};
 use report::{Part, Report};
 
-/// Find secrets that are stored already and take them out
+/// Find stored secrets and redact them
 ///
-/// Looks at messages on every branch, what tools were given and answered, thinking, summaries,
-/// attachments that are text, titles, synopses, labels, replies that were cut off and what imports were
-/// read from. A marker takes the place of what is found; it is gone from the search index and from the
-/// files at once. Messages that change, and all that follow them, get another digest, which `rejoin
-/// audit` lists. What was found is never shown.
+/// Searches messages on every branch, tool arguments and results, thinking, summaries, text attachments,
+/// titles, synopses, labels, interrupted replies and the stored originals of imports. Each secret is
+/// replaced by a marker and removed from the files and the search index. Secrets are never printed. The
+/// digests of changed messages and of all later ones change; `rejoin audit` lists them.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  rejoin scrub a3f9c1 --dry-run    See what would be taken out
+  rejoin scrub a3f9c1 --dry-run    See what would be redacted
   rejoin scrub a3f9c1
-  rejoin scrub --all --yes         Everything, without being asked")]
+  rejoin scrub --all --yes         Everything, without asking")]
 pub(crate) struct Args {
     /// The conversation
     #[arg(value_name = "ID", required_unless_present = "all", conflicts_with = "all")]
     conversation: Option<String>,
 
-    /// Every conversation of every project, and what is remembered beside them
+    /// Scrub everything: all projects and all remembered state
     #[arg(long)]
     all: bool,
 
-    /// Show what would be taken out, and change nothing
+    /// Show what would be redacted without changing it
     #[arg(long)]
     dry_run: bool,
 
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long)]
     yes: bool,
 }

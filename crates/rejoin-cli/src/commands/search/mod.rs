@@ -16,11 +16,11 @@ use crate::ui::{clean, period, quote};
 /// How many hits are shown unless told otherwise: about a screen.
 const LIMIT: u16 = 20;
 
-/// Find messages by their words
+/// Search messages
 ///
-/// A message is found when it holds every word. The last word may be the beginning of a
-/// longer one, unless a space or a mark follows it. Case and accents do not matter. Messages
-/// of a vault that do not open are named.
+/// Finds messages that contain every word. Case and accents are ignored. The last word also matches
+/// longer words that start with it, unless a space or punctuation follows. Vault messages that cannot be
+/// decrypted are reported.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -28,40 +28,40 @@ Examples:
   rejoin search tasca --all-projects --since 30d
   rejoin search error --role tool --sort best --limit 5")]
 pub(crate) struct Args {
-    /// The words to look for
+    /// The words to search for
     #[arg(required = true)]
     text: Vec<String>,
 
-    /// Search every project, not only this one
+    /// Search all projects
     #[arg(long)]
     all_projects: bool,
 
-    /// Only what this role said: user, assistant, tool or system
+    /// Only this role: user, assistant, tool or system
     #[arg(long)]
     role: Option<Role>,
 
-    /// Only messages since a time, such as 3d, yesterday or 2026-01-31
+    /// Only messages since this time, such as 3d, yesterday or 2026-01-31
     #[arg(long, value_name = "WHEN")]
     since: Option<String>,
 
-    /// How many to show, 20 unless told otherwise
+    /// Maximum number of results; default: 20
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
     limit: Option<u16>,
 
-    /// Which come first
+    /// The order of results
     #[arg(long, value_enum, default_value = "newest")]
     sort: Sort,
 
-    /// Continue where a page ended
+    /// Continue after the previous page
     #[arg(long)]
     cursor: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Sort {
-    /// The newest messages
+    /// Newest first
     Newest,
-    /// The best matches, on one page
+    /// Best match first, on one page
     Best,
 }
 
@@ -107,8 +107,8 @@ impl Args {
     fn to_search(&self, archive: &Archive, context: &Context) -> Result<Search, Failure> {
         let text = self.text();
         if WordQuery::parse(&text).words().is_empty() {
-            return Err(Failure::usage(format!("`{}` holds no word to look for", clean::line(&text)))
-                .hint("words are made of letters and digits, as in `rejoin search cheap food`"));
+            return Err(Failure::usage(format!("`{}` contains no word to search for", clean::line(&text)))
+                .hint("search for letters or digits, as in `rejoin search cheap food`"));
         }
         if self.sort == Sort::Best && self.cursor.is_some() {
             return Err(Failure::usage("`--sort best` has one page only")

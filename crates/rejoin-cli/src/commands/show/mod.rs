@@ -17,14 +17,13 @@ use self::messages::Messages;
 pub(super) use self::request::Language;
 use self::transcript::{Length, Transcript};
 
-/// Show what was said in a conversation
+/// Show a conversation
 ///
-/// A conversation is shown along its current branch, and a message with everything that leads to it. Without
-/// ID it is the active conversation. Long answers of tools are shortened; `--full` shows them whole.
+/// Shows the current branch of a conversation, or the path that leads to a message. Without ID, shows
+/// the active conversation. Long tool results are shortened unless `--full` is given.
 ///
-/// With `--view` it is the request that a model would be sent if you went on there, to the
-/// letter, without what you would say next. Nothing is sent and no key is needed. What had to
-/// be mended for that is told beside it.
+/// `--view` prints the exact request that a model would receive, without your next message. Nothing is
+/// sent and no key is needed. Repairs made to fit the API are listed.
 #[derive(Debug, clap::Args)]
 #[command(visible_aliases = ["print", "view"], after_help = "\
 Examples:
@@ -34,18 +33,18 @@ Examples:
   rejoin show lisbon --view anthropic
   rejoin show lisbon --json | jq -r '.messages[].text'")]
 pub(crate) struct Args {
-    /// A conversation or a message, by id or the beginning of one
+    /// A conversation or a message; default: the active conversation
     pub(super) id: Option<String>,
 
-    /// Follow this named branch, by its name or id
+    /// Use this named branch
     #[arg(long, value_name = "NAME")]
     pub(super) branch: Option<String>,
 
-    /// Show what tools answered whole
+    /// Show tool results in full
     #[arg(long)]
     pub(super) full: bool,
 
-    /// Show the request that a model would be sent, in this language
+    /// Show the request that a model would receive, for this API
     #[arg(long, value_name = "API", conflicts_with = "full")]
     pub(super) view: Option<Language>,
 }

@@ -52,7 +52,7 @@ pub(super) fn show(
         let quiet = Quiet::begin(context, archive, stored, at, &Asked::Speaking(language.api()))?;
         Ok::<_, Failure>(quiet.talk.next_request().await)
     })?;
-    let body = body.ok_or_else(|| Failure::invalid("write a request for a provider that takes none"))?;
+    let body = body.ok_or_else(|| Failure::invalid("this provider takes no requests"))?;
     if context.is_json() {
         let request = Json::parse(&body)?;
         return context.answer_json(&Answer { request, repairs: repairs.iter().map(RepairShape::from).collect() });

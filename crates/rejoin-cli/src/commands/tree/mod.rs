@@ -16,25 +16,25 @@ use crate::ui::tree::{self, Drawing, Node, Style};
 
 use self::item::{Extent, Item};
 
-/// Show messages as trees, the most recently active branch last
+/// Show messages as a tree, most recently active branch last
 ///
-/// Each line is a message: its id, time, role, label and beginning. `------` ends a branch. Without ID every
-/// conversation of this project is shown.
+/// Each line shows a message's ID, time, role, label and first words. `------` ends a branch. Without
+/// ID, shows every conversation of this project.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   rejoin tree
   rejoin tree lisbon --style compact
-  rejoin append --parent k3f9aB \"Or in Porto?\"     Begin a branch at a message")]
+  rejoin append --parent k3f9aB \"Or in Porto?\"     Start a branch at a message")]
 pub(crate) struct Args {
-    /// A conversation, by id or the beginning of one
+    /// The conversation; default: all of this project
     id: Option<String>,
 
-    /// What to indent
+    /// The layout
     #[arg(long, value_enum, default_value = "full")]
     style: Style,
 
-    /// The conversations of every project
+    /// Include all projects
     #[arg(long, conflicts_with = "id")]
     all_projects: bool,
 }

@@ -19,11 +19,11 @@ use crate::ui::progress::Unit;
 use crate::vault::{explain, new_passphrase};
 use crate::ui::consent::Shown;
 
-/// Seal the conversations there are
+/// Encrypt the existing conversations
 ///
-/// Everything is copied into a vault beside the store, checked digest by digest and compared. Then you are
-/// asked whether the plain store is to be erased. If it was interrupted, the same command goes on with it.
-/// Writing over a file promises nothing on an SSD, or where the file system keeps old versions.
+/// Copies everything to a vault next to the store, checks every digest and compares the two. Then asks
+/// whether to erase the plain store. If it is interrupted, run the same command again to resume. Erasing
+/// a file gives no guarantee on an SSD or on a file system that keeps old versions.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -31,11 +31,11 @@ Examples:
   rejoin vault encrypt --slot passphrase --slot recovery
   rejoin --store sqlite:old.db vault encrypt --to vault+jsonl:sealed")]
 pub(super) struct EncryptArgs {
-    /// The vault to make, or to go on with
+    /// The vault to create or resume
     #[arg(long, value_name = "URL")]
     to: Option<String>,
 
-    /// What opens it; may be given several times
+    /// What unlocks the vault; can be repeated
     #[arg(long, value_name = "KIND", value_enum, default_value = "keyring")]
     slot: Vec<Kinds>,
 
@@ -48,17 +48,17 @@ pub(super) struct EncryptArgs {
     keep: bool,
 }
 
-/// Copy the conversations of a vault into a plain store
+/// Copy the conversations of a vault to a plain store
 ///
-/// The copy is checked and compared; then you are asked whether the vault is to be erased. If it was
-/// interrupted, the same command goes on with it.
+/// Checks and compares the copy, then asks whether to erase the vault. If it is interrupted, run the
+/// same command again to resume.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   rejoin vault decrypt
   rejoin vault decrypt --to jsonl:notes --keep")]
 pub(super) struct DecryptArgs {
-    /// The plain store to make, or to go on with
+    /// The plain store to create or resume
     #[arg(long, value_name = "URL")]
     to: Option<String>,
 
@@ -126,7 +126,7 @@ pub(super) fn encrypt(args: &EncryptArgs, context: &Context) -> Result<(), Failu
         return erase_rest(&from, &to, context);
     }
     if !from.path().is_some_and(Path::exists) {
-        return Err(Failure::not_found(format!("there is no store at `{from}`"))
+        return Err(Failure::not_found(format!("no store at `{from}`"))
             .hint("run `rejoin vault init` to make a vault"));
     }
     let mut noted = Unfinished::begin(&from, &to, context)?;

@@ -19,16 +19,17 @@ use crate::vault::{explain, new_passphrase_from};
 use crate::ui::consent::Shown;
 use crate::ui::json::Text;
 
-/// Seal conversations, and look after what opens them
+/// Encrypt conversations and manage their keys
 ///
-/// A vault keeps everything sealed: text, titles, projects, labels. A slot opens it: the keyring of the
-/// system, a passphrase, a recovery key, or a key file. Have two: what no slot opens any more is lost.
+/// A vault encrypts everything: text, titles, projects, labels. A slot unlocks it: the system keyring, a
+/// passphrase, a recovery key or a key file. Add at least two slots: if none works any more, the
+/// conversations are lost.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  rejoin vault init                      A new vault, opened by the keyring
-  rejoin vault add-slot recovery         A second way in, to be written down
-  rejoin vault encrypt                   Seal the conversations there are")]
+  rejoin vault init                      A new vault, unlocked by the keyring
+  rejoin vault add-slot recovery         A second slot: a key to write down
+  rejoin vault encrypt                   Encrypt the existing conversations")]
 pub(crate) struct Args {
     #[command(subcommand)]
     action: Action,
@@ -46,17 +47,17 @@ enum Action {
     Decrypt(convert::DecryptArgs),
 }
 
-/// Accept the vault that is there now, though it is older or another one
+/// Accept a vault that is older than expected or was replaced
 ///
-/// A vault that is older than when it was last used is refused, and so is another vault or a
-/// plain store in its place: somebody may have put it there. Run this if it was you. It
-/// shows the ids of both vaults and asks.
+/// Rejoin refuses a vault that is older than at its last use, and another vault or a plain store in its
+/// place, because someone may have put it there. Run this if it was you. Shows the IDs of both vaults
+/// and asks.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   rejoin vault accept")]
 struct AcceptArgs {
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long)]
     yes: bool,
 }
@@ -64,13 +65,13 @@ struct AcceptArgs {
 /// What can open a vault, as it is typed.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Kinds {
-    /// The keyring of the system
+    /// The system keyring
     Keyring,
-    /// A passphrase that is asked for
+    /// A passphrase
     Passphrase,
-    /// A key that is printed once
+    /// A recovery key, printed once
     Recovery,
-    /// A file that only you can read: whoever copies your disk has it
+    /// A key file; anyone who copies your disk has it too
     File,
 }
 

@@ -18,12 +18,12 @@ use crate::ui::size;
 use crate::vault::new_passphrase;
 use crate::ui::consent::Shown;
 
-/// Make a vault where nothing is kept yet
+/// Create an empty vault
 ///
-/// The keyring of the system opens it, unless another slot is named. A recovery key is shown once
-/// and kept nowhere. A passphrase is asked for, or is the first line of `--passphrase-file`. What
-/// is kept in a vault is not exported, handed off or committed unless `rejoin keep ID --exportable
-/// yes` or `rejoin export --force` says so.
+/// By default, the system keyring unlocks the vault. A passphrase is asked for, or read from the first
+/// line of `--passphrase-file`. A recovery key is shown once and stored nowhere. Conversations in a
+/// vault are not exported, handed off or committed unless you run `rejoin keep ID --exportable yes` or
+/// `rejoin export --force`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -31,12 +31,12 @@ Examples:
   rejoin vault init --slot passphrase --slot recovery
   rejoin --store vault+jsonl:notes vault init --slot file")]
 pub(super) struct InitArgs {
-    /// What opens it; may be given several times
+    /// What unlocks the vault; can be repeated
     #[arg(long, value_name = "KIND", value_enum, default_value = "keyring")]
     slot: Vec<Kinds>,
 }
 
-/// Add another way to open the vault
+/// Add a slot
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -44,47 +44,48 @@ Examples:
   rejoin vault add-slot passphrase
   rejoin vault add-slot passphrase --new-passphrase-file secret.txt")]
 pub(super) struct AddArgs {
-    /// What opens it
+    /// What unlocks the vault
     #[arg(value_enum)]
     slot: Kinds,
 
-    /// Take the new passphrase from the first line of this file
+    /// Read the new passphrase from the first line of this file
     #[arg(long, value_name = "FILE")]
     new_passphrase_file: Option<PathBuf>,
 }
 
-/// Take away one way to open the vault
+/// Remove a slot
 ///
-/// The keys are rotated, so that what opened the slot opens nothing that is stored from now on. A copy of the
-/// vault from before still opens with it. The last slot cannot be removed.
+/// The keys are rotated, so the removed slot cannot unlock the vault any more. It can still unlock older
+/// copies of the vault. The last slot cannot be removed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   rejoin vault remove-slot 0f3a9c1e5b7d2468")]
 pub(super) struct RemoveArgs {
-    /// The id of the slot, from `rejoin vault status`
+    /// The slot's ID, from `rejoin vault status`
     slot: String,
 
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long)]
     yes: bool,
 }
 
-/// Replace the keys of the vault
+/// Replace the vault's keys
 ///
-/// Takes a moment, whatever the vault holds, and other programs may go on using it. Keyring and file slots
-/// get new secrets, so that a copy of the vault from before does not open with those of today. Passphrases
-/// and recovery keys stay, and open such a copy.
+/// Takes a moment, whatever the size of the vault; other programs can keep using it. Keyring and file
+/// slots get new secrets, which do not unlock older copies of the vault. Passphrases and recovery keys
+/// do not change and still unlock older copies.
 ///
-/// With `--reencrypt` everything is also sealed anew, with new data keys: for when somebody may have had the
-/// keys. That takes as long as reading and writing all of it. Run it again if it was interrupted.
+/// Use `--reencrypt` if someone may have had the keys. It also replaces the data keys and re-encrypts
+/// every record, which takes as long as reading and writing everything. If it is interrupted, run it
+/// again.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   rejoin vault rotate
   rejoin vault rotate --reencrypt")]
 pub(super) struct RotateArgs {
-    /// Also seal every record anew
+    /// Also re-encrypt every record
     #[arg(long)]
     reencrypt: bool,
 }

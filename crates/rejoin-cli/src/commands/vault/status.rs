@@ -11,9 +11,9 @@ use crate::error::Failure;
 use crate::ui::quote;
 use crate::ui::table::{Column, Table};
 
-/// Show what opens the vault
+/// Show the slots that unlock the vault
 ///
-/// Nothing is opened for it, and nobody is asked for anything.
+/// The vault stays locked and nothing is asked.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -27,7 +27,7 @@ pub(super) fn compact(prompt: &mut Prompt<'_>, word: &str) -> Result<After, Fail
     }
     let talk = &prompt.session.talk;
     if talk.provider().api() == Api::Offline {
-        return Err(Failure::invalid("no model is configured that could write a summary")
+        return Err(Failure::invalid("no model is configured to write a summary")
             .hint("type `/provider NAME MODEL`, then try again"));
     }
     let foreseen = prompt.runtime.block_on(talk.foresee());
@@ -85,7 +85,7 @@ pub(super) fn pin(prompt: &mut Prompt<'_>, name: &str) -> Result<After, Failure>
         "No longer pinned"
     } else {
         prompt.runtime.block_on(talk.pin(message))?;
-        "Pinned, so compaction never leaves it out"
+        "Pinned; compaction keeps it"
     };
     let said = fit::snippet(&found.message.text(), SAID);
     prompt.line(Meaning::Plain, &format!("{done}: \"{said}\" {message}"))?;

@@ -114,7 +114,7 @@ pub(super) fn run(prompt: &mut Prompt<'_>, name: &str, argument: &str) -> Result
 /// Tells what to type instead of a name that means nothing.
 fn unknown(name: &str) -> Failure {
     let known = COMMANDS.iter().map(|command| command.name).chain(SPELLINGS.iter().map(|(name, _)| *name));
-    let failure = Failure::usage(format!("there is no command `/{name}`"));
+    let failure = Failure::usage(format!("no command `/{name}`"));
     match nearest(name, known) {
         Some(near) => failure.hint(format!("did you mean /{near}?")),
         None => failure.hint("type /help to see all; two slashes send a message that begins with one"),
@@ -130,9 +130,9 @@ mod tests {
         let told = ["tre", "exprot", "etc/hosts"].map(|name| unknown(name).to_string());
 
         let expected = [
-            "error: there is no command `/tre`\nhint: did you mean /tree?",
-            "error: there is no command `/exprot`\nhint: did you mean /export?",
-            "error: there is no command `/etc/hosts`\nhint: type /help to see all; two slashes send a message that begins with one",
+            "error: no command `/tre`\nhint: did you mean /tree?",
+            "error: no command `/exprot`\nhint: did you mean /export?",
+            "error: no command `/etc/hosts`\nhint: type /help to see all; two slashes send a message that begins with one",
         ];
         assert_eq!(told, expected);
     }

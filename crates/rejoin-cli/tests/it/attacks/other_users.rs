@@ -461,7 +461,7 @@ fn what_is_above_is_left_as_it_is_and_the_refusal_says_what_to_do() {
 
     let refused = run(&world, ["list"]);
 
-    let expected = "error: use what lies in `[world]/home/.local/share`\n  caused by: others can write to \
+    let expected = "error: could not use what lies in `[world]/home/.local/share`: others can write to \
                     `[world]/home/.local/share` (mode 777)\n\
                     hint: run `chmod go-w [world]/home/.local/share` if you trust what it holds\n";
     assert_eq!(refused.stderr, expected);

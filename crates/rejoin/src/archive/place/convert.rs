@@ -62,7 +62,7 @@ impl StoreUrl {
             return Err(Error::invalid("a store cannot be copied onto itself"));
         }
         if self.path().is_some_and(|path| !path.exists()) {
-            return Err(Error::not_found(format!("there is no store at `{self}`")));
+            return Err(Error::not_found(format!("no store at `{self}`")));
         }
         let report = RefCell::new(report);
         let tell = |stage, done, all| report.borrow_mut()(stage, done, all);

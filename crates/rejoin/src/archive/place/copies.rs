@@ -59,7 +59,7 @@ impl StoreUrl {
     pub fn backup_with(&self, to: &Path, access: &Access, report: &mut Report<'_>) -> Result<Contents> {
         let path = self.file("copied to a file")?;
         if !path.exists() {
-            return Err(Error::not_found(format!("there is no store at `{}`", path.display())));
+            return Err(Error::not_found(format!("no store at `{}`", path.display())));
         }
         let (mut contents, report) = (Contents::default(), RefCell::new(report));
         // Copying and checking take turns, so they can share the listener.
@@ -118,7 +118,7 @@ impl StoreUrl {
     /// What a copy holds. It is only read, and not checked yet.
     pub fn contents_of_copy(path: &Path) -> Result<Contents> {
         if !path.is_file() {
-            return Err(Error::not_found(format!("there is no copy at `{}`", path.display())));
+            return Err(Error::not_found(format!("no copy at `{}`", path.display())));
         }
         contents(&SqliteStore::open_sealed(path)?)
     }

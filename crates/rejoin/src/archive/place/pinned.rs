@@ -32,7 +32,7 @@ impl StoreUrl {
         let Some(keys) = &access.keys else {
             return Err(Error::new(
                 ErrorKind::Denied,
-                format!("`{self}` is a vault, and nothing was given to open it"),
+                format!("`{self}` is a vault, and no key was given to unlock it"),
             ));
         };
         let backend = inner.backend_present(access)?;
@@ -83,7 +83,7 @@ impl StoreUrl {
     pub(in crate::archive) fn backend_present(&self, access: &Access) -> Result<Arc<dyn Backend>> {
         match self.path() {
             Some(path) if !path.exists() => {
-                let missing = Error::not_found(format!("there is no vault at `{}`", path.display()));
+                let missing = Error::not_found(format!("no vault at `{}`", path.display()));
                 Err(match self.pinned(access)? {
                     Some(vault) => missing.because(missing_vault(vault)),
                     None => missing,
@@ -113,7 +113,7 @@ impl StoreUrl {
             return pin.forget();
         }
         let Some(keys) = &access.keys else {
-            return Err(Error::invalid(format!("`{self}` is a vault, and nothing was given to open it")));
+            return Err(Error::invalid(format!("`{self}` is a vault, and no key was given to unlock it")));
         };
         self.take(&keys.unlock(&inner)?, &inner, access)
     }
@@ -253,7 +253,7 @@ impl StoreUrl {
             (true, true) => return anchor.ensure_located(),
             (true, false) => {
                 return Err(Error::conflict(
-                    "the anchor of the vault is gone, so nobody knows whether the store is an older copy",
+                    "the vault's anchor is missing, so the store may be an older copy",
                 ));
             }
             (false, true) => anchor.ensure_located()?,

@@ -210,7 +210,7 @@ impl<'a> Purging<'a> {
                 self.report.bytes += bytes;
                 return true;
             }
-            Ok(_) => self.fail(id, &Error::not_found(format!("there is no conversation `{id}`"))),
+            Ok(_) => self.fail(id, &Error::not_found(format!("no conversation `{id}`"))),
             Err(error) => self.fail(id, &error),
         }
         false

@@ -70,7 +70,7 @@ impl FromStr for PurgeReason {
         Self::ALL.into_iter().find(|reason| reason.as_str() == text).ok_or_else(|| {
             let shown: String = text.chars().take(40).collect();
             let all = Self::ALL.map(Self::as_str).join(", ");
-            Error::invalid(format!("`{shown}` is not a reason; they are {all}"))
+            Error::invalid(format!("`{shown}` is not a reason; expected one of {all}"))
         })
     }
 }

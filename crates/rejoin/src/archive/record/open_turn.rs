@@ -140,10 +140,7 @@ impl ArchiveOpenTurns<'_> {
     pub fn keep(&self, conversation: ConversationId, turn: &OpenTurn) -> Result<Receipt> {
         let messages = turn.messages();
         if messages.is_empty() {
-            return Err(Error::invalid(format!(
-                "nothing had arrived of reply `{}` that can be kept",
-                turn.name
-            )));
+            return Err(Error::invalid(format!("reply `{}` has no partial text to keep", turn.name)));
         }
         let mut handle = match turn.base.map(|base| self.archive.resume_at(conversation, base)) {
             Some(Err(error)) if error.kind() == ErrorKind::NotFound => self.archive.resume(conversation)?,

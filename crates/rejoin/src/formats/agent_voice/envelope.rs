@@ -60,7 +60,7 @@ pub(super) fn open(text: &str, key: &Key) -> Result<String> {
     sealed.extend_from_slice(&tag);
     let plain = cipher(key)
         .open_in_place(Nonce::assume_unique_for_key(nonce), Aad::empty(), &mut sealed)
-        .map_err(|_| Error::corrupt("the key does not open the record, or the record was changed"))?;
+        .map_err(|_| Error::corrupt("the key does not decrypt the record, or the record was changed"))?;
     if found.text("checksum").is_some_and(|checksum| !checksum.eq_ignore_ascii_case(&hash(plain))) {
         return Err(Error::corrupt("the record does not match the checksum of its envelope"));
     }

@@ -17,7 +17,7 @@ const FORKS: usize = 64;
 pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
     let path = source.path();
     let Some((meta, title)) = first(path, reading)? else {
-        return reading.skip(path, 0, "it does not begin with what is known of its thread");
+        return reading.skip(path, 0, "it does not start with the messages imported before");
     };
     let mut found = conversation(path, &meta, title)?;
     tell_parent(path, &mut found, reading)?;

@@ -78,7 +78,7 @@ impl CortextThread {
         let Some(SessionState { mut conversation, created, is_own, rest }) =
             text.as_deref().and_then(session::read)
         else {
-            return Err(Error::corrupt(format!("`{}` is no whole state of a session", path.display())));
+            return Err(Error::corrupt(format!("`{}` is not a complete session state", path.display())));
         };
         conversation.header.project = self.thread.conversation.header.project.take();
         if conversation.id.is_empty() {

@@ -165,7 +165,7 @@ pub(crate) fn read(
     }
     // Whoever wrote the card may still be writing its chunks, or have died. Others may be whole.
     let Some(set) = sets(store, owner, digest)?.into_iter().next().or(told) else {
-        return Err(Error::not_found(format!("there is no attachment `{digest}`")));
+        return Err(Error::not_found(format!("no attachment `{digest}`")));
     };
     set.read(store, owner, digest, take)?.ok_or_else(|| set.missing(digest, 0))
 }

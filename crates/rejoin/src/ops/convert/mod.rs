@@ -171,7 +171,7 @@ fn add(all: &mut Sha256, blobs: &Blobs) {
 }
 
 fn differs(what: &str) -> Error {
-    Error::corrupt(format!("the copy is not what it was made of: {what}"))
+    Error::corrupt(format!("the copy differs from its source: {what}"))
 }
 
 /// What has to be the same about a conversation, beside its messages.

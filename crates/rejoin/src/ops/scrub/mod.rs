@@ -222,7 +222,7 @@ impl Plan {
     ) -> Result<Self> {
         let query = ListQuery { only: Some(&[id]), limit: 1, ..ListQuery::default() };
         let row = store.list(&query)?.items.pop();
-        let row = row.ok_or_else(|| Error::not_found(format!("there is no conversation `{id}`")))?;
+        let row = row.ok_or_else(|| Error::not_found(format!("no conversation `{id}`")))?;
         let mut tally = Tally::default();
         let header = Conversation::from_header(&row.header)?;
         let header = redactor.header(&header, &mut tally);

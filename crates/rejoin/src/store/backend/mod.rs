@@ -206,7 +206,7 @@ pub trait Rows {
 
 /// The answer to an id that no conversation has.
 pub(crate) fn unknown(id: ConversationId) -> Error {
-    Error::not_found(format!("there is no conversation `{id}`"))
+    Error::not_found(format!("no conversation `{id}`"))
 }
 
 /// The answer to a message id that the conversation already has.

@@ -46,7 +46,7 @@ impl JsonlStore {
 fn look_inside(layout: &Layout) -> Result<Opened> {
     let path = layout.changes();
     if !path.exists() {
-        return Err(Error::not_found(format!("there is no store at `{}`", layout.root().display())));
+        return Err(Error::not_found(format!("no store at `{}`", layout.root().display())));
     }
     let file = durable::open_to_read(&path).during(|| format!("open `{}`", path.display()))?;
     change_log::lock(&file, FlockOperation::NonBlockingLockShared, WAIT)?;

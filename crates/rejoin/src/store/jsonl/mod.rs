@@ -145,7 +145,7 @@ fn prepare(user: User, layout: &Layout) -> Result<()> {
     if erasing.try_exists().during(|| format!("look at `{}`", erasing.display()))? {
         return Err(Error::new(
             ErrorKind::Unavailable,
-            format!("erasing the store `{}` has begun and did not end", root.display()),
+            format!("erasing the store `{}` started but did not finish", root.display()),
         ));
     }
     durable::create_private_directory(&changes)

@@ -50,7 +50,7 @@ impl Jsonl {
         if writer.failed {
             return Err(Error::new(
                 ErrorKind::Unavailable,
-                "an earlier write failed, so this store takes no more until it is opened again",
+                "an earlier write failed, so this store accepts no more until it is reopened",
             ));
         }
         let process = std::process::id();

@@ -87,7 +87,7 @@ fn decide<'a>(rows: &dyn Rows, turn: &Turn<'a>) -> Result<(Batch<'a>, Appended)>
         (Presence::Absent, None) => return Err(unknown(id)),
         (Presence::Lost(error), None) => return Err(error),
         (Presence::Stored(_), Some(_)) => {
-            return Err(Error::conflict(format!("conversation `{id}` exists already")));
+            return Err(Error::conflict(format!("conversation `{id}` already exists")));
         }
     };
     let active = if turn.opening.is_some() { turn.active } else { rows.active(id, &state)? };

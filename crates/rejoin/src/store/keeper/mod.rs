@@ -104,7 +104,7 @@ fn check_owners(rows: &dyn Rows, blobs: &[Put<'_>], being_made: Option<Conversat
 }
 
 fn no_message(id: MessageId) -> Error {
-    Error::not_found(format!("there is no message `{id}` in this conversation"))
+    Error::not_found(format!("no message `{id}` in this conversation"))
 }
 
 impl<B: Backend> Read for Keeper<B> {

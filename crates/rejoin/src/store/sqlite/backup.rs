@@ -111,7 +111,7 @@ fn attempt(to: &Path) -> String {
 }
 
 fn exists(to: &Path) -> Error {
-    Error::conflict(format!("`{}` exists already", to.display()))
+    Error::conflict(format!("`{}` already exists", to.display()))
 }
 
 fn unavailable(to: &Path, cause: io::Error) -> Error {

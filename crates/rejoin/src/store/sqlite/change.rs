@@ -79,7 +79,11 @@ fn since(connection: &Connection, after: Stamp) -> Result<Vec<Changed>> {
             (REWRITTEN, _) => What::Rewritten,
             (TRIMMED, Value::Text(reason)) => What::Trimmed { reason },
             (DELETED, Value::Text(reason)) => What::Deleted { reason },
-            (other, _) => return Err(Error::corrupt(format!("change {stamp} has the unknown kind {other}"))),
+            (other, _) => {
+                return Err(Error::corrupt(format!(
+                    "the log of changes has the unknown kind {other} at {stamp}"
+                )));
+            }
         };
         let (stamp, at) = (stamp.unsigned_abs(), Time::from_micros(at));
         changes.push(Changed { stamp, at, conversation: ConversationId::from_bytes(id), what });

@@ -70,7 +70,7 @@ fn look_inside(path: &Path) -> Result<Opened> {
 }
 
 fn absent(path: &Path) -> Error {
-    Error::not_found(format!("there is no store at `{}`", path.display()))
+    Error::not_found(format!("no store at `{}`", path.display()))
 }
 
 fn is_locked(opened: &Result<Opened>) -> bool {

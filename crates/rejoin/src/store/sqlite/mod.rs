@@ -265,7 +265,7 @@ impl Sqlite {
         if writer.failed {
             return Err(Error::new(
                 ErrorKind::Unavailable,
-                "an earlier write failed, so this store takes no more until it is opened again",
+                "an earlier write failed, so this store accepts no more until it is reopened",
             ));
         }
         let slot = match usage {

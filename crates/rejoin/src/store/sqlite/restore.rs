@@ -32,7 +32,7 @@ pub(super) fn restore(
     report: &mut dyn FnMut(u64, u64),
 ) -> Result<Option<PathBuf>> {
     if !from.is_file() {
-        return Err(Error::not_found(format!("there is no copy at `{}`", from.display())));
+        return Err(Error::not_found(format!("no copy at `{}`", from.display())));
     }
     let was_there = to.metadata().is_ok_and(|metadata| metadata.len() > 0);
     if was_there {

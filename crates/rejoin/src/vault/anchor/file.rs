@@ -56,9 +56,8 @@ impl AnchorRecord {
     /// Refuses a store with older keys or fewer changes.
     fn refuse_older(&self, inner: &dyn Backend) -> Result<()> {
         let epoch = Record::read(&Keeper::over(inner))?.map_or(0, |(record, _)| record.epoch);
-        let rolled_back = |what: String| {
-            Error::conflict(format!("the store is older than it was when it was last used: {what}"))
-        };
+        let rolled_back =
+            |what: String| Error::conflict(format!("the store is older than at its last use: {what}"));
         if epoch < self.epoch {
             return Err(rolled_back(format!("its keys are of epoch `{epoch}`, not `{}`", self.epoch)));
         }
@@ -241,7 +240,7 @@ impl AnchorFile {
         match known.filter(|known| self.text(known).as_bytes() == bytes && known.vault == self.vault) {
             Some(known) => Ok(Some(known)),
             None => Err(Error::conflict(format!(
-                "the anchor `{}` was changed, so nobody knows whether the store is an older copy",
+                "the anchor `{}` was changed, so the store may be an older copy",
                 self.path.display()
             ))),
         }
@@ -282,7 +281,7 @@ fn draft(path: &Path, bytes: &[u8]) -> io::Result<durable::Draft> {
 }
 
 fn tampered() -> Error {
-    Error::conflict("the store is not what it was when it was last used, and no change of it was noted")
+    Error::conflict("the store differs from its last use, and no change was recorded")
 }
 
 fn forget(path: &Path) -> Result<()> {

@@ -99,7 +99,7 @@ impl PinFiles {
             let Some(bytes) = self.read(place)? else { continue };
             if bytes != text(place, workspace).as_bytes() {
                 return Err(Error::conflict(format!(
-                    "the vault at `{}` has other keys than the one used there before",
+                    "the vault at `{}` has different keys than the one last used there",
                     place.display()
                 )));
             }
@@ -170,7 +170,7 @@ impl PinFiles {
 
     fn damaged(&self, place: &Path) -> Error {
         Error::conflict(format!(
-            "`{}` is damaged, so nobody knows which vault is used at `{}`",
+            "`{}` is damaged, so it is unknown which vault is used at `{}`",
             self.path(place).display(),
             place.display()
         ))

@@ -146,12 +146,12 @@ impl Keys {
         let _turn = self.take_turn()?;
         let inner = self.inner.as_ref();
         if Record::read(inner)?.is_some() {
-            return Err(Error::conflict("there is a vault already"));
+            return Err(Error::conflict("a vault already exists"));
         }
         if unlock::is_sealed(inner)?.is_some() {
             return Err(match unlock::no_record(inner) {
                 error if error.kind() == ErrorKind::Corrupt => error,
-                _ => Error::conflict("the store holds something, so no vault is made over it"),
+                _ => Error::conflict("the store is not empty, so no vault can be created in it"),
             });
         }
         if slots.is_empty() {

@@ -125,7 +125,7 @@ impl Record {
 
     /// Reads a record. Nothing vouches for it yet.
     pub(crate) fn parse(bytes: &[u8]) -> Result<(Self, Written)> {
-        let broken = |why: &str| Error::corrupt(format!("the record of the vault's keys is damaged: {why}"));
+        let broken = |why: &str| Error::corrupt(format!("the vault's key record is damaged: {why}"));
         if bytes.len() > LONGEST {
             return Err(broken("it is too long"));
         }
@@ -170,9 +170,7 @@ impl Record {
     /// The workspace of this record, without keys from before, once its key is known. Fails unless
     /// the record is as its owner wrote it.
     pub(crate) fn workspace(&self, key: Key, written: &Written) -> Result<Workspace> {
-        let broken = || {
-            Error::corrupt("the record of the vault's keys was changed by somebody who does not have the key")
-        };
+        let broken = || Error::corrupt("the vault's key record was changed without the key");
         let wrapping = Workspace::wrapping_of(self.key(), &key);
         let inside = wrapping.open(NAMES, &[self.vault.as_bytes()], &self.names.0).map(Zeroizing::new);
         let names = Key::from_slice(&inside.map_err(|_| broken())?).ok_or_else(broken)?;

@@ -204,7 +204,7 @@ impl Keyholder {
         let name = if kind == SlotKind::Recovery { "recovery key" } else { "passphrase" };
         Err(Error::new(
             ErrorKind::Denied,
-            format!("this {name} opens no slot of the vault: it is wrong, or its slot was removed"),
+            format!("this {name} does not unlock the vault: it is wrong, or its slot was removed"),
         ))
     }
 
@@ -255,7 +255,8 @@ impl fmt::Debug for Keyholder {
 
 /// Why nothing opened the vault.
 fn locked(wanted: &UnlockRequest) -> Error {
-    let error = Error::new(ErrorKind::Denied, format!("nothing here opens vault `{}`", wanted.vault));
+    let error =
+        Error::new(ErrorKind::Denied, format!("nothing available here unlocks vault `{}`", wanted.vault));
     let asked = match wanted.kinds.as_slice() {
         [] => None,
         kinds => {
@@ -272,10 +273,10 @@ pub(crate) fn no_record(inner: &dyn Read) -> Error {
     match is_sealed(inner) {
         Ok(None) => Error::not_found("there is no vault here yet"),
         Ok(Some(true)) => Error::corrupt(
-            "the store is sealed, but the record of its keys is gone; put a copy of the store back that has it",
+            "the store is encrypted, but its key record is missing; restore a backup that has it",
         ),
         Ok(Some(false)) => {
-            Error::invalid("the store holds conversations that are not sealed; it is no vault")
+            Error::invalid("the store holds conversations that are not encrypted; it is not a vault")
         }
         Err(error) => error,
     }
@@ -283,7 +284,7 @@ pub(crate) fn no_record(inner: &dyn Read) -> Error {
 
 /// A store without a vault, where one was used.
 pub(crate) fn replaced(vault: VaultId) -> Error {
-    Error::conflict(format!("vault `{vault}` was used at this place, and it is not there any more"))
+    Error::conflict(format!("vault `{vault}` was last used here and is missing"))
 }
 
 /// Whether the conversations of a store are sealed; none when it holds nothing.

@@ -92,7 +92,7 @@ fn one_conversation_that_cannot_be_deleted_does_not_stop_the_others() {
     let deleted = archive.removal().delete(&[one.id(), two.id()], "second");
 
     assert_eq!(deleted.gone, [(two.id(), deleted.bytes())]);
-    assert_eq!(deleted.failed, [(one.id(), format!("there is no conversation `{}`", one.id()))]);
+    assert_eq!(deleted.failed, [(one.id(), format!("no conversation `{}`", one.id()))]);
     assert_eq!(left(&archive, &kept), "a b c d");
 }
 

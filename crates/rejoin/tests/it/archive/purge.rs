@@ -36,7 +36,7 @@ fn a_purge_reports_what_went_and_what_did_not() {
     let failure = PurgeFailure {
         conversation: missing,
         kind: ErrorKind::NotFound,
-        error: format!("there is no conversation `{missing}`"),
+        error: format!("no conversation `{missing}`"),
     };
     let expected = PurgeReport {
         reason: PurgeReason::WorkspaceReset,
@@ -249,7 +249,7 @@ fn a_reason_is_one_of_those_there_are() {
     let unread = serde_json::from_str::<PurgeReason>("7").unwrap_err();
 
     let all = PurgeReason::ALL.map(PurgeReason::as_str).join(", ");
-    assert_eq!(refused.to_string(), format!("`because` is not a reason; they are {all}"));
+    assert_eq!(refused.to_string(), format!("`because` is not a reason; expected one of {all}"));
     assert_eq!((reasons, unread.is_data()), (PurgeReason::ALL.to_vec(), true));
 }
 
@@ -266,7 +266,7 @@ fn a_report_says_in_words_what_failed() {
         serde_json::json!({
             "reason": "user-requested", "started_at": at, "completed_at": at, "purged": [], "messages": 0, "bytes": 0,
             "failures": [
-                {"conversation": gone, "kind": "not found", "error": format!("there is no conversation `{gone}`")}
+                {"conversation": gone, "kind": "not found", "error": format!("no conversation `{gone}`")}
             ],
             "is_erased": true, "keys": null,
         })

@@ -121,7 +121,7 @@ fn a_sealed_record_without_its_key_says_which_key_it_takes() {
 fn a_record_that_was_changed_or_has_another_key_is_refused() {
     let other = Key::from_base64("AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=").unwrap();
     let (_directory, path) = file_of("x.vpconv", &[SEALED]);
-    let refused = "the key does not open the record, or the record was changed";
+    let refused = "the key does not decrypt the record, or the record was changed";
     assert_eq!(cause(&open(&path, Some(other)).unwrap_err()), refused);
     for field in ["cipherText", "iv", "authTag", "checksum"] {
         let mut envelope: Value = serde_json::from_str(SEALED).unwrap();

@@ -156,7 +156,7 @@ fn a_torn_state_is_an_error_because_it_says_which_conversation_it_is() {
     .unwrap_err();
 
     assert_eq!(error.kind(), ErrorKind::Corrupt);
-    assert!(format!("{error:?}").contains("session.json` is no whole state of a session"), "{error:?}");
+    assert!(format!("{error:?}").contains("session.json` is not a complete session state"), "{error:?}");
 }
 
 #[test]

@@ -224,5 +224,5 @@ impl Kept {
 }
 
 pub(super) fn no_message(id: MessageId) -> Error {
-    Error::new(ErrorKind::NotFound, format!("there is no message `{id}` in this conversation"))
+    Error::new(ErrorKind::NotFound, format!("no message `{id}` in this conversation"))
 }

@@ -64,7 +64,7 @@ impl fmt::Debug for Model {
 }
 
 fn unknown(id: ConversationId) -> Error {
-    Error::new(ErrorKind::NotFound, format!("there is no conversation `{id}`"))
+    Error::new(ErrorKind::NotFound, format!("no conversation `{id}`"))
 }
 
 impl State {
@@ -214,7 +214,7 @@ impl Store for Model {
                 messages: BTreeMap::new(),
             },
             (Some(_), Some(_)) => {
-                return Err(Error::new(ErrorKind::Conflict, format!("conversation `{id}` exists already")));
+                return Err(Error::new(ErrorKind::Conflict, format!("conversation `{id}` already exists")));
             }
             (None, None) => return Err(unknown(id)),
         };

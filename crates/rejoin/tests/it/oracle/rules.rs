@@ -16,7 +16,7 @@ pub(super) fn check_turn(turn: &Turn<'_>) -> Result<()> {
     match turn.entries.iter().find(|entry| !ids.insert(entry.id)) {
         Some(entry) => Err(Error::new(
             ErrorKind::Conflict,
-            format!("message id `{}` stands twice in one turn", entry.id),
+            format!("message id `{}` appears twice in one turn", entry.id),
         )),
         None => Ok(()),
     }
@@ -29,7 +29,7 @@ pub(super) fn check_change(change: &Change<'_>) -> Result<()> {
     match messages.iter().find(|message| !ids.insert(message.id)) {
         Some(twice) => Err(Error::new(
             ErrorKind::Conflict,
-            format!("message id `{}` stands twice in one rewrite", twice.id),
+            format!("message id `{}` appears twice in one rewrite", twice.id),
         )),
         None => Ok(()),
     }

@@ -1,4 +1,4 @@
-//! The times that the document asks for, with a few records. `cargo run --release -p
+//! The times that the document asks for, with a few records. `cargo run --profile dist -p
 //! rejoin-bench --bin service` measures.
 
 use std::time::{Duration, Instant};

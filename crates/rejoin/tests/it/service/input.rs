@@ -127,7 +127,7 @@ fn two_frames_of_one_id_in_one_call_are_refused_before_anything_is_stored() {
     ];
 
     let told = refused.map(|error| (error.kind(), error.to_string()));
-    let stands = |id: &str| (ErrorKind::Invalid, format!("frame `{id}` stands twice in one call"));
+    let stands = |id: &str| (ErrorKind::Invalid, format!("frame `{id}` appears twice in one call"));
     assert_eq!(told, [stands("f1"), stands("f2"), stands("f1"), stands("f2")]);
     assert_eq!((was_stored, service.get_snapshot(&id_of(1)).unwrap()), (false, None));
     assert_eq!(said(&service, 1), ["Why is the build failing?"]);

@@ -53,7 +53,7 @@ impl FromStr for Personal {
     fn from_str(text: &str) -> Result<Self> {
         Self::ALL.into_iter().find(|kind| kind.as_str() == text).ok_or_else(|| {
             let shown: String = text.chars().take(40).collect();
-            Error::invalid(format!("`{shown}` is no kind of personal data; they are email, phone and card"))
+            Error::invalid(format!("`{shown}` is not a kind of personal data; expected email, phone or card"))
         })
     }
 }

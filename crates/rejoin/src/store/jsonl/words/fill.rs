@@ -249,7 +249,7 @@ impl Jsonl {
             place += held[place..].iter().take_while(|held| held.node.seq < row.seq).count();
             let body = text(row.body);
             let Some(said) = Searchable::of(&body) else {
-                return if is_json(&body) { Ok(()) } else { Err(Error::corrupt("it is no JSON")) };
+                return if is_json(&body) { Ok(()) } else { Err(Error::corrupt("it is not JSON")) };
             };
             let Some(spot) = held.get(place).map(|held| held.content) else { return Ok(()) };
             let (seq, id, time, role) = (row.seq, row.id, said.time, said.role);

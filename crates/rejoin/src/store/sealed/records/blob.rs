@@ -210,7 +210,7 @@ impl Sealed {
         let keys = self.key_cache.keys(inner);
         keys.map_err(|failure| match (failure, owner, inner) {
             (OpenError::Broken(Broken::NoKey), Some(owner), Some(inner)) if !self.is_there(inner) => {
-                Error::not_found(format!("there is no conversation `{owner}`"))
+                Error::not_found(format!("no conversation `{owner}`"))
             }
             (failure, Some(owner), _) => failure.of(&format!("the key of conversation `{owner}`")),
             (failure, None, _) => failure.of("the key of what belongs to no conversation"),

@@ -35,8 +35,8 @@ fn an_anchor_notices_an_older_copy_and_another_store() {
     let accepted = checked();
 
     let expected = [
-        Err("the store is older than it was when it was last used: change `2` is missing".to_owned()),
-        Err("the store is not what it was when it was last used, and no change of it was noted".to_owned()),
+        Err("the store is older than at its last use: change `2` is missing".to_owned()),
+        Err("the store differs from its last use, and no change was recorded".to_owned()),
         Ok(()),
     ];
     assert_eq!([older, other, accepted], expected);
@@ -60,10 +60,7 @@ fn an_anchor_notices_older_keys_and_what_was_done_to_itself() {
     std::fs::write(&file, text.replace("\"epoch\":2", "\"epoch\":1")).unwrap();
     let changed = kind_of(anchor.check(machine.store().as_ref()));
 
-    assert_eq!(
-        older,
-        "the store is older than it was when it was last used: its keys are of epoch `1`, not `2`"
-    );
+    assert_eq!(older, "the store is older than at its last use: its keys are of epoch `1`, not `2`");
     assert_eq!(changed, ErrorKind::Conflict);
 }
 
@@ -145,8 +142,5 @@ fn a_log_of_changes_that_a_power_cut_took_is_completed_and_not_missed() {
     let older = anchor.check(store().as_ref()).map_err(|error| error.to_string());
 
     assert_eq!(completed, Ok(()));
-    assert_eq!(
-        older,
-        Err("the store is older than it was when it was last used: change `2` is missing".to_owned())
-    );
+    assert_eq!(older, Err("the store is older than at its last use: change `2` is missing".to_owned()));
 }

@@ -178,14 +178,14 @@ fn what_does_not_open_the_vault_is_told_apart() {
     assert_eq!(
         [told(&wrong), told(&nobody), told(&none)],
         [
-            "[denied] this passphrase opens no slot of the vault: it is wrong, or its slot was removed"
+            "[denied] this passphrase does not unlock the vault: it is wrong, or its slot was removed"
                 .to_owned(),
             format!(
-                "[denied] nothing here opens vault `{id}`: the secret of the keyring slot `{slot}` of vault `{id}` \
+                "[denied] nothing available here unlocks vault `{id}`: the secret of the keyring slot `{slot}` of vault `{id}` \
                  is not here; nobody gave what its passphrase slot asks for"
             ),
             format!(
-                "[denied] nothing here opens vault `{id}`: there is no place for the secret of a `keyring` slot; \
+                "[denied] nothing available here unlocks vault `{id}`: there is no place for the secret of a `keyring` slot; \
                  nobody gave what its passphrase slot asks for"
             ),
         ]
