@@ -4,11 +4,15 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use rejoin::store::{Children, Order, Selection};
-use rejoin::{Archive, Conversation, ConversationId, Error, ErrorKind, EventKind, MessageId, Named, ShortId, StoredConversation, Time};
+use rejoin::{
+    Archive, Conversation, ConversationId, Error, ErrorKind, EventKind, MessageId, Named, ShortId,
+    StoredConversation, Time,
+};
 
 use crate::error::{Failure, Kind};
 use crate::named;
 use crate::ui::size;
+use crate::removal::Fate;
 
 /// What each name stands for, and what is to be done.
 #[derive(Debug)]
@@ -26,16 +30,6 @@ pub(super) struct Item {
     pub(super) messages: u64,
     pub(super) bytes: u64,
     pub(super) fate: Fate,
-}
-
-/// What becomes of a name.
-#[derive(Debug)]
-pub(super) enum Fate {
-    Waiting,
-    Deleted,
-    /// A message that is not there.
-    Missing,
-    Failed(Failure),
 }
 
 /// What goes in one piece.
@@ -59,7 +53,7 @@ impl Plan {
         let mut plan = Self { items: Vec::new(), removals: Vec::new() };
         for name in names {
             let (named, fate) = match archive.names().resolve(name) {
-                Ok(named) => (Some(named), Fate::Waiting),
+                Ok(named) => (Some(named), Fate::Planned),
                 Err(error) if error.kind() == ErrorKind::NotFound && is_message(archive, name)? => {
                     (None, Fate::Missing)
                 }
@@ -88,7 +82,7 @@ impl Plan {
     pub(super) fn settle(&mut self, id: ConversationId, outcome: &Result<(), Failure>) {
         for item in self.items.iter_mut().filter(|item| item.is_of(id)) {
             item.fate = match outcome {
-                Ok(()) => Fate::Deleted,
+                Ok(()) => Fate::Deleted(item.bytes),
                 Err(failure) => Fate::Failed(again(failure)),
             };
         }
