@@ -11,6 +11,9 @@ use crate::ui::size;
 /// Why something was deleted, as the events and the audit tell it.
 pub(crate) const REASON: &str = "user-requested";
 
+/// What helps where something could not be deleted.
+pub(crate) const SEE_WHAT_IS_WRONG: &str = "run `rejoin doctor` to see what is wrong";
+
 /// How many things a question lists before it only counts the rest: a small screen must hold all of it.
 pub(crate) const LISTED: usize = 10;
 
@@ -38,6 +41,52 @@ pub(crate) enum Outcome {
     Failed,
 }
 
+/// What becomes of one thing that was to go.
+#[derive(Debug)]
+pub(crate) enum Fate {
+    /// It waits for its turn, or would go if this were not a dry run.
+    Planned,
+    /// It is gone, and took this many bytes.
+    Deleted(u64),
+    /// Somebody used, kept or deleted it after it was looked at.
+    PassedBy,
+    /// Nothing has its name.
+    Missing(Failure),
+    Failed(Failure),
+}
+
+impl Fate {
+    /// The same as programs read it.
+    pub(crate) const fn outcome(&self) -> Outcome {
+        match self {
+            Self::Planned => Outcome::Planned,
+            Self::Deleted(_) => Outcome::Deleted,
+            Self::PassedBy => Outcome::PassedBy,
+            Self::Missing(_) => Outcome::Missing,
+            Self::Failed(_) => Outcome::Failed,
+        }
+    }
+
+    pub(crate) const fn is_deleted(&self) -> bool {
+        matches!(self, Self::Deleted(_))
+    }
+
+    /// The bytes that were freed.
+    pub(crate) const fn bytes(&self) -> u64 {
+        match self {
+            Self::Deleted(bytes) => *bytes,
+            Self::Planned | Self::PassedBy | Self::Missing(_) | Self::Failed(_) => 0,
+        }
+    }
+
+    pub(crate) const fn failure(&self) -> Option<&Failure> {
+        match self {
+            Self::Missing(failure) | Self::Failed(failure) => Some(failure),
+            Self::Planned | Self::Deleted(_) | Self::PassedBy => None,
+        }
+    }
+}
+
 /// What becomes of conversations that are old, as programs read it.
 #[derive(Debug, Serialize)]
 pub(crate) struct Removed<Item> {
@@ -45,6 +94,18 @@ pub(crate) struct Removed<Item> {
     pub(crate) deleted: u64,
     pub(crate) bytes: u64,
     pub(crate) failed: usize,
+}
+
+impl<Item> Removed<Item> {
+    /// The sums of what became of each item.
+    pub(crate) fn of<'f>(items: Vec<Item>, fates: impl Iterator<Item = &'f Fate> + Clone) -> Self {
+        Self {
+            items,
+            deleted: fates.clone().filter(|fate| fate.is_deleted()).count() as u64,
+            bytes: fates.clone().map(Fate::bytes).sum(),
+            failed: fates.filter(|fate| fate.failure().is_some()).count(),
+        }
+    }
 }
 
 /// Where the user stands, so that what lies elsewhere or is in use can be pointed out.
@@ -83,6 +144,28 @@ fn describe_titled(title: &str, stored: &StoredConversation, standing: &Standing
     let is_elsewhere = standing.project.is_some() && standing.project != stored.conversation.project;
     facts.extend(is_elsewhere.then(|| "not of this project".to_owned()));
     format!("\"{title}\" ({})", facts.join(", "))
+}
+
+/// The question before something is deleted: `Delete 2 conversations (3.4 kB) for good?`.
+pub(crate) fn question(what: &str, bytes: u64) -> String {
+    format!("Delete {what} ({}) for good?", size::bytes(bytes))
+}
+
+/// Warns that something is still there, after all others were tried. `done` is what failed, such as `deleted`.
+pub(crate) fn warn_of_failure(done: &str, what: &str, why: &str, hint: Option<&str>, context: &Context) {
+    context.manner.warn(&format!("not {done}: {what}: {why}"), hint);
+}
+
+/// Success, or the failure that makes the exit code, such as `2 of 3 could not be purged`.
+pub(crate) fn verdict(failed: usize, of: Option<usize>, done: &str) -> Result<(), Failure> {
+    let all = of.map(|all| format!(" of {all}")).unwrap_or_default();
+    match failed {
+        0 => Ok(()),
+        failed => {
+            Err(Failure::new(Kind::Other, format!("{failed}{all} could not be {done}"))
+                .hint(SEE_WHAT_IS_WRONG))
+        }
+    }
 }
 
 /// `1 conversation`, `3 messages`, or both.

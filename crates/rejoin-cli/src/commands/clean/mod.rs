@@ -9,7 +9,7 @@ use rejoin::{Archive, ConversationId, StoredConversation, Time};
 
 use crate::context::{Consent, Context};
 use crate::error::Failure;
-use crate::removal;
+use crate::removal::{self, Fate};
 use crate::ui::period;
 use crate::ui::progress::Unit;
 use crate::ui::consent::{Line, Shown};
@@ -50,18 +50,6 @@ enum Age {
     Any,
     /// Nothing was added for longer than this, so since before that time.
     Over(Duration, Time),
-}
-
-/// What became of a conversation.
-#[derive(Debug)]
-enum Fate {
-    /// It would go, if this were not a dry run.
-    Planned,
-    /// It is gone, and took this many bytes.
-    Deleted(u64),
-    /// Somebody used, kept or deleted it after it was looked at.
-    PassedBy,
-    Failed(Failure),
 }
 
 pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {

@@ -6,11 +6,11 @@ use rejoin::{ConversationId, StoredConversation, Time};
 use serde::Serialize;
 
 use super::survey::Survey;
-use super::{Age, Fate};
+use super::Age;
 use crate::context::Context;
 use crate::error::{Failure, Why};
 use crate::named;
-use crate::removal::{LISTED, Outcome, Removed};
+use crate::removal::{self, Fate, LISTED, Outcome, Removed, SEE_WHAT_IS_WRONG, warn_of_failure};
 use crate::ui::paint::Meaning;
 use crate::ui::table::{Column, Table};
 use crate::ui::{size, when};
@@ -57,8 +57,7 @@ pub(super) fn question(survey: &Survey, context: &Context) -> (Vec<String>, Stri
     }
     shown.extend(passed_by(survey, 0));
     let count = size::count(survey.old.len() as u64, "conversation", "conversations");
-    let bytes = size::bytes(survey.old.iter().map(|stored| stored.bytes).sum());
-    (shown, format!("Delete {count} ({bytes}) for good?"))
+    (shown, removal::question(&count, survey.old.iter().map(|stored| stored.bytes).sum()))
 }
 
 impl<'a> Report<'a> {
@@ -99,16 +98,17 @@ impl<'a> Report<'a> {
         if context.is_json() {
             context.answer_json(&self.told())?;
         } else {
-            let deleted = size::count(self.deleted(), "conversation", "conversations");
+            let sums = Removed::of(Vec::<()>::new(), self.fates());
+            let deleted = size::count(sums.deleted, "conversation", "conversations");
             let mut answer = context.answer();
-            writeln!(answer, "{deleted} deleted, {} freed.", size::bytes(self.bytes()))?;
+            writeln!(answer, "{deleted} deleted, {} freed.", size::bytes(sums.bytes))?;
             answer.flush()?;
             if let Some(passed_by) = passed_by(self.survey, self.passed_by()) {
                 context.note(&passed_by);
             }
             for (stored, failure) in self.failures() {
-                let what = format!("not deleted: {} ({})", stored.id.short(), named::title(stored));
-                context.manner.warn(&format!("{what}: {}", failure.summary()), None);
+                let what = format!("{} ({})", stored.id.short(), named::title(stored));
+                warn_of_failure("deleted", &what, &failure.summary(), None, context);
             }
         }
         let failed = self.failures().count();
@@ -116,63 +116,40 @@ impl<'a> Report<'a> {
             None => Ok(()),
             Some((_, failure)) => {
                 let attempt = format!("{failed} of {} could not be deleted", self.fates.len());
-                Err(failure.retold(attempt).or_hint("run `rejoin doctor` to see what is wrong"))
+                Err(failure.retold(attempt).or_hint(SEE_WHAT_IS_WRONG))
             }
         }
     }
 
     fn told(&self) -> Answer<'_> {
-        let removed = Removed {
-            items: self.fates.iter().map(|(stored, fate)| Item::of(stored, fate)).collect(),
-            deleted: self.deleted(),
-            bytes: self.bytes(),
-            failed: self.failures().count(),
-        };
+        let items = self.fates.iter().map(|(stored, fate)| Item::of(stored, fate)).collect();
+        let removed = Removed::of(items, self.fates());
         Answer { removed, held: self.survey.held, active: u64::from(self.survey.active_is_old) }
     }
 
     fn failures(&self) -> impl Iterator<Item = (&StoredConversation, &Failure)> {
-        self.fates.iter().filter_map(|(stored, fate)| match fate {
-            Fate::Failed(failure) => Some((*stored, failure)),
-            Fate::Planned | Fate::Deleted(_) | Fate::PassedBy => None,
-        })
+        self.fates.iter().filter_map(|(stored, fate)| Some((*stored, fate.failure()?)))
     }
 
-    fn deleted(&self) -> u64 {
-        self.fates.iter().filter(|(_, fate)| matches!(fate, Fate::Deleted(_))).count() as u64
+    fn fates(&self) -> impl Iterator<Item = &Fate> + Clone {
+        self.fates.iter().map(|(_, fate)| fate)
     }
 
     fn passed_by(&self) -> u64 {
         self.fates.iter().filter(|(_, fate)| matches!(fate, Fate::PassedBy)).count() as u64
     }
-
-    fn bytes(&self) -> u64 {
-        self.fates
-            .iter()
-            .map(|(_, fate)| match fate {
-                Fate::Deleted(bytes) => *bytes,
-                Fate::Planned | Fate::PassedBy | Fate::Failed(_) => 0,
-            })
-            .sum()
-    }
 }
 
 impl<'a> Item<'a> {
     fn of(stored: &'a StoredConversation, fate: &Fate) -> Self {
-        let (outcome, error) = match fate {
-            Fate::Planned => (Outcome::Planned, None),
-            Fate::Deleted(_) => (Outcome::Deleted, None),
-            Fate::PassedBy => (Outcome::PassedBy, None),
-            Fate::Failed(failure) => (Outcome::Failed, Some(failure.why())),
-        };
         Self {
             id: stored.id,
             title: stored.title(),
             messages: stored.messages,
             bytes: stored.bytes,
             last_active_at: stored.last_active_at,
-            outcome,
-            error,
+            outcome: fate.outcome(),
+            error: fate.failure().map(Failure::why),
         }
     }
 }

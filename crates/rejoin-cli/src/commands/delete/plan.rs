@@ -10,6 +10,7 @@ use rejoin::{
 use crate::error::{Failure, Kind};
 use crate::named;
 use crate::ui::size;
+use crate::removal::Fate;
 
 /// What each name stands for, and what is to be done.
 #[derive(Debug)]
@@ -27,16 +28,6 @@ pub(super) struct Item {
     pub(super) messages: u64,
     pub(super) bytes: u64,
     pub(super) fate: Fate,
-}
-
-/// What becomes of a name.
-#[derive(Debug)]
-pub(super) enum Fate {
-    Waiting,
-    Deleted,
-    /// Nothing has this name.
-    Missing(Failure),
-    Failed(Failure),
 }
 
 /// What goes in one piece.
@@ -60,7 +51,7 @@ impl Plan {
         let mut plan = Self { items: Vec::new(), removals: Vec::new() };
         for name in names {
             let (named, fate) = match archive.names().resolve(name) {
-                Ok(named) => (Some(named), Fate::Waiting),
+                Ok(named) => (Some(named), Fate::Planned),
                 Err(error) if error.kind() == ErrorKind::NotFound => {
                     (None, Fate::Missing(named::explain(archive, name, error)))
                 }
@@ -89,7 +80,7 @@ impl Plan {
     pub(super) fn settle(&mut self, id: ConversationId, outcome: &Result<(), Failure>) {
         for item in self.items.iter_mut().filter(|item| item.is_of(id)) {
             item.fate = match outcome {
-                Ok(()) => Fate::Deleted,
+                Ok(()) => Fate::Deleted(item.bytes),
                 Err(failure) => Fate::Failed(again(failure)),
             };
         }
@@ -167,11 +158,6 @@ impl Plan {
 }
 
 impl Item {
-    /// Whether nothing was deleted for this name.
-    pub(super) fn is_left(&self) -> bool {
-        matches!(self.fate, Fate::Missing(_) | Fate::Failed(_))
-    }
-
     fn is_of(&self, id: ConversationId) -> bool {
         self.named.is_some_and(|named| named.conversation() == id)
     }

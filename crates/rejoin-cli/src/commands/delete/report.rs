@@ -5,11 +5,13 @@ use std::io::Write;
 use rejoin::{ConversationId, MessageId, Named};
 use serde::Serialize;
 
-use super::plan::{Fate, Item, Part, Plan, Removal};
+use super::plan::{Item, Part, Plan, Removal};
 use crate::context::Context;
 use crate::error::{Failure, Told};
 use crate::named;
-use crate::removal::{LISTED, Outcome, Standing, amount, describe, describe_as_it_is};
+use crate::removal::{
+    self, Fate, LISTED, Outcome, Standing, amount, describe, describe_as_it_is, warn_of_failure,
+};
 use crate::ui::{clean, size};
 
 /// How many message ids a line names.
@@ -57,12 +59,12 @@ pub(super) fn question(plan: &Plan, standing: &Standing) -> (Vec<String>, String
         shown.push(format!("  and {} more", plan.removals.len() - LISTED));
     }
     for item in &plan.items {
-        if let Fate::Missing(failure) | Fate::Failed(failure) = &item.fate {
+        if let Some(failure) = item.fate.failure() {
             shown.push(format!("This cannot be deleted: {}", failure.summary()));
         }
     }
-    let bytes = size::bytes(plan.removals.iter().map(|removal| removal.bytes).sum());
-    (shown, format!("Delete {} ({bytes}) for good?", total(&plan.removals)))
+    let bytes = plan.removals.iter().map(|removal| removal.bytes).sum();
+    (shown, removal::question(&total(&plan.removals), bytes))
 }
 
 /// What went.
@@ -102,8 +104,7 @@ pub(super) fn verdict(plan: Plan, context: &Context) -> Result<(), Failure> {
     let failed = failures.len();
     if count > 1 && !context.is_json() {
         for (name, failure) in &failures {
-            let message = format!("not deleted: {}: {}", clean::line(name), failure.summary());
-            context.manner.warn(&message, failure.next_step());
+            warn_of_failure("deleted", &clean::line(name), &failure.summary(), failure.next_step(), context);
         }
     }
     match failures.into_iter().next() {
@@ -120,22 +121,22 @@ impl<'a> Deleted<'a> {
             conversations: done.iter().filter(|removal| matches!(removal.part, Part::Whole)).count(),
             messages: done.iter().map(|removal| removal.messages).sum(),
             bytes: done.iter().map(|removal| removal.bytes).sum(),
-            failed: plan.items.iter().filter(|item| item.is_left()).count(),
+            failed: plan.items.iter().filter(|item| item.fate.failure().is_some()).count(),
         }
     }
 }
 
 impl<'a> Settled<'a> {
     fn of(item: &'a Item) -> Self {
-        let (outcome, messages, bytes, error) = match &item.fate {
-            Fate::Deleted => (Outcome::Deleted, item.messages, item.bytes, None),
-            Fate::Missing(failure) => (Outcome::Missing, 0, 0, Some(failure.told())),
-            Fate::Failed(failure) => (Outcome::Failed, 0, 0, Some(failure.told())),
-            Fate::Waiting => unreachable!("every removal settles its names"),
-        };
-        let conversation = item.named.map(Named::conversation);
-        let message = item.named.and_then(Named::message);
-        Self { name: &item.name, conversation, message, outcome, messages, bytes, error }
+        Self {
+            name: &item.name,
+            conversation: item.named.map(Named::conversation),
+            message: item.named.and_then(Named::message),
+            outcome: item.fate.outcome(),
+            messages: if item.fate.is_deleted() { item.messages } else { 0 },
+            bytes: item.fate.bytes(),
+            error: item.fate.failure().map(Failure::told),
+        }
     }
 }
 

@@ -7,9 +7,9 @@ use rejoin::{Archive, ConversationId, Expiring, PurgeReport, RetentionPlan, Stor
 use serde::Serialize;
 
 use crate::context::Context;
-use crate::error::{Failure, Kind};
+use crate::error::Failure;
 use crate::named;
-use crate::removal::{Outcome, Removed, warn_of_keys};
+use crate::removal::{self, Outcome, Removed, warn_of_failure, warn_of_keys};
 use crate::retention::{Policy, describe};
 use crate::ui::paint::Meaning;
 use crate::ui::size;
@@ -105,15 +105,11 @@ pub(super) fn done(
         tell_passed_by(plan, context);
         warn_of_keys(report.keys, context);
         for failed in &report.failures {
-            let what = format!("not deleted: {}: {}", failed.conversation.short(), failed.error);
-            context.manner.warn(&what, None);
+            let short = failed.conversation.short();
+            warn_of_failure("deleted", short.as_str(), &failed.error, None, context);
         }
     }
-    match report.failures.len() {
-        0 => Ok(()),
-        failed => Err(Failure::new(Kind::Other, format!("{failed} could not be deleted"))
-            .hint("run `rejoin doctor` to see what is wrong")),
-    }
+    removal::verdict(report.failures.len(), None, "deleted")
 }
 
 /// Answers a program where the clock is not believed yet.

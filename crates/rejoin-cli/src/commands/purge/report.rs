@@ -6,8 +6,8 @@ use rejoin::{ConversationId, PurgeFailure, PurgeKeys, PurgeReason, PurgeReport, 
 use serde::Serialize;
 
 use crate::context::Context;
-use crate::error::{Failure, Kind};
-use crate::removal::warn_of_keys;
+use crate::error::Failure;
+use crate::removal::{self, warn_of_failure, warn_of_keys};
 use crate::ui::{clean, size};
 
 /// What a purge came to, as programs read it.
@@ -54,8 +54,8 @@ pub(super) fn answer(report: &PurgeReport, context: &Context) -> Result<(), Fail
     }
     warn_of_keys(report.keys, context);
     for failure in &report.failures {
-        let what = format!("not purged: {}: {}", failure.conversation.short(), clean::line(&failure.error));
-        context.manner.warn(&what, None);
+        let short = failure.conversation.short();
+        warn_of_failure("purged", short.as_str(), &clean::line(&failure.error), None, context);
     }
     Ok(())
 }
@@ -63,9 +63,5 @@ pub(super) fn answer(report: &PurgeReport, context: &Context) -> Result<(), Fail
 /// Success, or the failure that makes the exit code, after all others were tried.
 pub(super) fn verdict(report: &PurgeReport) -> Result<(), Failure> {
     let (failed, gone) = (report.failures.len(), report.purged.len());
-    if failed == 0 {
-        return Ok(());
-    }
-    Err(Failure::new(Kind::Other, format!("{failed} of {} could not be purged", failed + gone))
-        .hint("run `rejoin doctor` to see what is wrong"))
+    removal::verdict(failed, Some(failed + gone), "purged")
 }
