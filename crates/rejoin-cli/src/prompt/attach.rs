@@ -11,10 +11,10 @@ use crate::project_file::{Content, Reading, read_inside, read_own};
 use crate::ui::{clean, size};
 
 /// The largest text file that is attached: more crowds out the conversation.
-const LARGEST_TEXT: usize = 256 << 10;
+const LARGEST_TEXT: usize = 256_000;
 
 /// The largest image that is attached: providers take no larger ones.
-const LARGEST_IMAGE: usize = 5 << 20;
+const LARGEST_IMAGE: usize = 5_000_000;
 
 /// The field of a text block whose text was attached, with what it was attached as. Such a block is folded.
 const ATTACHED: &str = "attached";

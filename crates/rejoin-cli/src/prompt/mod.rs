@@ -251,9 +251,8 @@ impl Prompt<'_> {
             return Ok(());
         }
         let redrawn = show::redraw(&messages, attach::typed, show::screen(), self.context.paint());
-        if redrawn.above > 0 {
-            let above = size::count(redrawn.above as u64, "more message", "more messages");
-            self.dim(&format!("{above} above. To see them: /show"))?;
+        if let Some(told) = redrawn.told() {
+            self.dim(&told)?;
         }
         let mut out = io::stdout().lock();
         writeln!(out, "\n{}", redrawn.text)?;
@@ -411,5 +410,21 @@ pub(crate) async fn interrupted() {
     if tokio::signal::ctrl_c().await.is_err() {
         // Without a way to notice it there is no reason to wait for ever.
         tokio::time::sleep(Duration::from_secs(10)).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_second_interrupt_that_comes_quickly_exits() {
+        let first = Instant::now();
+        let after = |millis| is_twice(Some(first), first + Duration::from_millis(millis));
+
+        assert_eq!(
+            [is_twice(None, first), after(10), after(2_000), after(2_001)],
+            [false, true, true, false]
+        );
     }
 }

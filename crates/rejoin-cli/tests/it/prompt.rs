@@ -61,7 +61,7 @@ fn talk_with_branches(columns: u16) -> Option<(Vec<String>, StoredConversation)>
     terminal.key("C-l");
     let help = at_prompt(&terminal, "/help");
     terminal.key("C-c");
-    terminal.wait_for("Press Ctrl+C again");
+    terminal.wait_for("Press Ctrl+C again to exit.");
     terminal.enter("/quit");
     let end = terminal.wait_for_last("$");
 

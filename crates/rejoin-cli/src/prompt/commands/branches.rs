@@ -74,7 +74,7 @@ pub(super) fn retry(prompt: &mut Prompt<'_>, _: &str) -> Result<After, Failure> 
     let was = head(prompt)?.ok_or_else(nothing_said)?;
     let last = last_of(&archive, id, was)?;
     prompt.go_to(last.parent)?;
-    prompt.dim(&format!("Asking again in a new branch. The reply so far: /rewind {was}"))?;
+    prompt.dim(&format!("Asking again. To go back to the reply so far: /rewind {was}"))?;
     prompt.line(Meaning::User, &format!("> {}", attach::typed(&last.message)))?;
     prompt.send(Message::new(Role::User, last.message.blocks))?;
     Ok(After::Stay)

@@ -11,9 +11,12 @@ use crate::ui::page::Screen;
 use crate::ui::paint::{Meaning, Paint};
 use crate::ui::{clean, escape, fit, size};
 
-/// Rows of the screen for what stands around the conversation: what is resumed, whom it is talked with, the
-/// next line.
-const AROUND: usize = 7;
+/// About how many columns the lines around the conversation take: what is resumed, whom it is talked with, how
+/// much is above.
+const AROUND: [usize; 5] = [40, 50, 38, 60, 40];
+
+/// Empty rows around the conversation, and the next line.
+const GAPS: usize = 4;
 
 /// The least that is drawn of a conversation, also on a very low screen.
 const LEAST: usize = 4;
@@ -25,8 +28,23 @@ const LONGEST_USER_TEXT: usize = 8;
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Redrawn {
     pub(crate) text: String,
-    /// How many messages are not shown, or not from their beginning.
+    /// How many messages are not shown.
     pub(crate) above: usize,
+    /// True when the first message that is shown begins above.
+    pub(crate) is_cut: bool,
+}
+
+impl Redrawn {
+    /// What is not shown, and how to see it.
+    pub(crate) fn told(&self) -> Option<String> {
+        let more = size::count(self.above as u64, "more message", "more messages");
+        match (self.above, self.is_cut) {
+            (0, false) => None,
+            (0, true) => Some("This message begins above. To see all of it: /show".to_owned()),
+            (_, false) => Some(format!("{more} above. To see all: /show")),
+            (_, true) => Some(format!("{more} and the beginning of this one above. To see all: /show")),
+        }
+    }
 }
 
 /// Draws the last messages, as many as fit on one screen. `typed` is what a person typed of a message.
@@ -36,10 +54,12 @@ pub(crate) fn redraw(
     screen: Screen,
     paint: Paint,
 ) -> Redrawn {
-    let room = screen.rows.saturating_sub(AROUND).max(LEAST);
-    let drawing = Drawing { typed, columns: screen.columns.max(1), paint };
+    let columns = screen.columns.max(1);
+    let around: usize = AROUND.iter().map(|line| line.div_ceil(columns)).sum();
+    let room = screen.rows.saturating_sub(GAPS + around).max(LEAST);
+    let drawing = Drawing { typed, columns, paint };
     let mut pieces: Vec<Vec<String>> = Vec::new();
-    let (mut used, mut above) = (0, messages.len());
+    let (mut used, mut above, mut is_cut) = (0, messages.len(), false);
     for (place, message) in messages.iter().enumerate().rev() {
         let mut lines = drawing.message(message, &messages[place + 1..]);
         let height: usize = lines.iter().map(|line| drawing.height(line)).sum();
@@ -48,6 +68,7 @@ pub(crate) fn redraw(
             let left = room - used;
             if pieces.iter().all(Vec::is_empty) || left >= LEAST {
                 pieces.push(drawing.end_of(&mut lines, left));
+                (above, is_cut) = (place, true);
             }
             break;
         }
@@ -57,7 +78,7 @@ pub(crate) fn redraw(
     }
     let lines: Vec<String> = pieces.into_iter().rev().flatten().collect();
     let text = lines.join("\n");
-    Redrawn { text: text.trim_start_matches('\n').to_owned() + "\n", above }
+    Redrawn { text: text.trim_start_matches('\n').to_owned() + "\n", above, is_cut }
 }
 
 struct Drawing {
@@ -230,15 +251,18 @@ mod tests {
 
         let expected =
             "> What day is it?\n  Today?\nLet me look.\n\u{2022} Run `date` \u{b7} Mon\nIt is **Monday**.\n";
-        assert_eq!(drawn(&messages, 80, 24), Redrawn { text: expected.to_owned(), above: 0 });
+        assert_eq!(drawn(&messages, 80, 24), Redrawn { text: expected.to_owned(), above: 0, is_cut: false });
     }
 
     #[test]
     fn no_more_than_a_screen_is_drawn_and_the_rest_is_counted() {
         let messages: Vec<Message> = (1..=20).flat_map(exchange).collect();
 
+        let redrawn = drawn(&messages, 80, 15);
+
         let expected = "> Question 19\nAnswer 19.\n\n> Question 20\nAnswer 20.\n";
-        assert_eq!(drawn(&messages, 80, 13), Redrawn { text: expected.to_owned(), above: 36 });
+        assert_eq!(redrawn.told().as_deref(), Some("36 more messages above. To see all: /show"));
+        assert_eq!(redrawn, Redrawn { text: expected.to_owned(), above: 36, is_cut: false });
     }
 
     #[test]
@@ -246,8 +270,12 @@ mod tests {
         let long: String = (1..=50).map(|line| format!("line {line}\n")).collect();
         let messages = [Message::user("Count."), Message::assistant(long)];
 
+        let redrawn = drawn(&messages, 80, 13);
+
         let expected = "line 47\nline 48\nline 49\nline 50\n";
-        assert_eq!(drawn(&messages, 80, 11), Redrawn { text: expected.to_owned(), above: 2 });
+        let told = "1 more message and the beginning of this one above. To see all: /show";
+        assert_eq!(redrawn.told().as_deref(), Some(told));
+        assert_eq!(redrawn, Redrawn { text: expected.to_owned(), above: 1, is_cut: true });
     }
 
     #[test]

@@ -14,7 +14,7 @@ use crate::ui::size;
 const KEYS: &str = "y once, a always, n no, v never, i instead [n] ";
 
 /// Asks what to do in place of what was asked for.
-const INSTEAD: &str = "No. What should it do instead? ";
+const INSTEAD: &str = "What should it do instead? ";
 
 /// Reads a line.
 type ReadLine<'a> = &'a mut dyn FnMut() -> io::Result<TypedLine>;
@@ -39,7 +39,7 @@ fn decide(plan: &Plan, desk: &mut Desk<'_>, line: ReadLine<'_>) -> io::Result<(D
         desk.out.flush()?;
         let key = (desk.key)();
         if key == Key::Letter('i') {
-            writeln!(desk.out, "instead")?;
+            writeln!(desk.out, "no")?;
             return instead(desk, line);
         }
         let Some((word, decision, course)) = meaning(key) else {

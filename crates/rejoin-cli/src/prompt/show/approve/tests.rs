@@ -200,7 +200,7 @@ fn a_no_may_say_what_to_do_instead() {
     let interrupted = answered_with(TypedLine::Interrupt).0;
 
     assert_eq!(decided, (Decision::No(Some("Use `just build`.".to_owned())), Course::Go));
-    assert!(told.ends_with("[n] instead\nNo. What should it do instead? "), "{told}");
+    assert!(told.ends_with("[n] no\nWhat should it do instead? "), "{told}");
     assert_eq!(nothing, (Decision::No(None), Course::Go));
     assert_eq!(interrupted, (Decision::No(None), Course::Stop));
 }
