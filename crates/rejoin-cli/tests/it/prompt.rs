@@ -31,7 +31,7 @@ fn at_prompt(terminal: &Terminal<'_>, line: &str) -> String {
 /// A talk with everything that can be typed, on a screen of so many columns. Returns what was said.
 fn talk_with_branches(columns: u16) -> Option<(Vec<String>, StoredConversation)> {
     let world = World::new();
-    let terminal = Terminal::open(&world, columns, 80)?;
+    let terminal = Terminal::open(&world, columns, 120)?;
 
     terminal.enter("rejoin");
     terminal.wait_for_last(">");

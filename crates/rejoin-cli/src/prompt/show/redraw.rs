@@ -76,9 +76,24 @@ pub(crate) fn redraw(
         above = place;
         pieces.push(lines);
     }
+    if !is_cut {
+        above += drop_lone_replies(&mut pieces, &messages[above..]);
+    }
     let lines: Vec<String> = pieces.into_iter().rev().flatten().collect();
     let text = lines.join("\n");
     Redrawn { text: text.trim_start_matches('\n').to_owned() + "\n", above, is_cut }
+}
+
+/// Takes a few lines at the top away that answer what is not shown. Returns how many messages that are.
+fn drop_lone_replies(pieces: &mut Vec<Vec<String>>, messages: &[&Message]) -> usize {
+    let Some(lone) = messages.iter().position(|message| message.role == Role::User) else { return 0 };
+    let kept = pieces.len().saturating_sub(lone);
+    let lines: usize = pieces[kept..].iter().map(Vec::len).sum();
+    if lines >= LEAST {
+        return 0;
+    }
+    pieces.truncate(kept);
+    lone
 }
 
 struct Drawing {
@@ -258,8 +273,9 @@ mod tests {
     fn no_more_than_a_screen_is_drawn_and_the_rest_is_counted() {
         let messages: Vec<Message> = (1..=20).flat_map(exchange).collect();
 
-        let redrawn = drawn(&messages, 80, 15);
+        let redrawn = drawn(&messages, 80, 16);
 
+        // There is room for the answer before them, which says little without its question.
         let expected = "> Question 19\nAnswer 19.\n\n> Question 20\nAnswer 20.\n";
         assert_eq!(redrawn.told().as_deref(), Some("36 more messages above. To see all: /show"));
         assert_eq!(redrawn, Redrawn { text: expected.to_owned(), above: 36, is_cut: false });

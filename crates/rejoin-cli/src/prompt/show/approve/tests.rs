@@ -121,11 +121,11 @@ fn whoever_goes_to_the_end_is_told_what_was_not_shown() {
         answered(&plan(Some(&numbered(100))), (80, 24), &[Key::Letter('e'), Key::Letter('y')]);
 
     assert_eq!(decision, Some(Decision::Once));
-    assert!(told.contains("\n... 58 lines not shown ...\n"), "{told}");
+    assert!(told.contains("\n... 59 lines not shown ...\n"), "{told}");
     assert!(told.contains("│ line 100\n"), "{told}");
     assert!(
         told.contains(
-            "Allow without having seen 58 lines? y once, a always, n no, v never, i instead [n] once"
+            "Allow without having seen 59 lines? y once, a always, n no, v never, i instead [n] once"
         ),
         "{told}"
     );
