@@ -69,10 +69,15 @@ pub(super) fn folded(name: &str, text: String) -> Block {
     Block::Text(Text { text, extra })
 }
 
+/// What a text was attached as, such as `@src/main.rs`; none of a text that somebody typed.
+pub(crate) fn attached_as(text: &Text) -> Option<String> {
+    text.extra.field(ATTACHED).map(|name| name.to().unwrap_or_default())
+}
+
 /// What a person typed of a message, without what was attached.
 pub(super) fn typed(message: &Message) -> String {
     let texts = message.blocks.iter().filter_map(|block| match block {
-        Block::Text(text) if text.extra.field(ATTACHED).is_none() => Some(text.text.as_str()),
+        Block::Text(text) if attached_as(text).is_none() => Some(text.text.as_str()),
         _ => None,
     });
     texts.collect::<Vec<_>>().join("\n")

@@ -21,6 +21,7 @@ use rejoin::{Block, Message, Role, SavingState};
 use rejoin_agent::Api;
 use tokio::runtime::Runtime;
 
+pub(crate) use self::attach::attached_as;
 pub(crate) use self::compacting::compact;
 pub(crate) use self::show::{Course, End, LossReport, Show, Thinking, again, choose, tell_unsaved};
 pub(crate) use self::turn::{Outcome, not_saved, settle, turn};

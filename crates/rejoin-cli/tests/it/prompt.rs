@@ -57,7 +57,9 @@ fn talk_with_branches(columns: u16) -> Option<(Vec<String>, StoredConversation)>
     terminal.key("C-l");
     let tree = at_prompt(&terminal, "/tree");
     terminal.key("C-l");
-    let wrong = at_prompt(&terminal, "/tre");
+    terminal.enter("/tre");
+    terminal.wait_for("hint: did you mean");
+    let wrong = terminal.wait_for_last(">");
     terminal.key("C-l");
     let help = at_prompt(&terminal, "/help");
     terminal.key("C-c");

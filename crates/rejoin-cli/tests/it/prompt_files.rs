@@ -51,6 +51,7 @@ fn a_file_is_completed_attached_and_folded() {
     terminal.wait_for("Continue:");
     terminal.enter("clear; rejoin -r");
     let resumed = terminal.wait_for_last(">");
+    let shown = world.rejoin(["show"]).run().stdout;
 
     let sent = "What is in @notes/menu.txt\n\n<file name=\"notes/menu.txt\">\nfish\nrice\n</file>";
     let typed = content(&server, "menu.txt");
@@ -60,6 +61,7 @@ fn a_file_is_completed_attached_and_folded() {
     );
     assert!(screen.contains("Attached notes/menu.txt (2 lines)."), "{screen}");
     assert!(resumed.contains("> What is in @notes/menu.txt") && !resumed.contains("fish"), "{resumed}");
+    assert!(shown.contains("[@notes/menu.txt; to see all: --full]") && !shown.contains("fish"), "{shown}");
 }
 
 #[test]

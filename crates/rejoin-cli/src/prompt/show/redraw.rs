@@ -152,7 +152,7 @@ impl Drawing {
                 }
                 Block::ToolCall(call) => drawn.push(self.call(call, later)),
                 Block::Media(media) => {
-                    drawn.extend(self.own(Meaning::Dim, &format!("[{}]", media.mime_type)))
+                    drawn.extend(self.own(Meaning::Dim, &format!("[{}]", media.mime_type)));
                 }
                 _ => {}
             }
