@@ -30,9 +30,7 @@ pub(super) fn new(
     }
     let mut keys = default_emacs_keybindings();
     let host = |command: &str| ReedlineEvent::ExecuteHostCommand(command.to_owned());
-    // Whether the line is empty decides what Ctrl+C does; a menu closes in any case.
-    let interrupt = ReedlineEvent::Multiple(vec![ReedlineEvent::Esc, host(INTERRUPT)]);
-    keys.add_binding(KeyModifiers::CONTROL, KeyCode::Char('c'), interrupt);
+    keys.add_binding(KeyModifiers::CONTROL, KeyCode::Char('c'), Chords::interrupt());
     keys.add_binding(KeyModifiers::CONTROL, KeyCode::Char('o'), host("/expand"));
     keys.add_binding(KeyModifiers::CONTROL, KeyCode::Char('x'), host(Chords::FIRST));
     keys.add_binding(KeyModifiers::CONTROL, KeyCode::Char('e'), Chords::second());
@@ -51,7 +49,7 @@ pub(super) fn new(
         .with_menu(ReedlineMenu::EngineCompleter(Box::new(menu())))
         .with_quick_completions(true)
         .with_partial_completions(true)
-        .with_edit_mode(Box::new(Chords { keys: Emacs::new(keys), is_begun: false }))
+        .with_edit_mode(Box::new(Chords::over(Emacs::new(keys))))
         .with_highlighter(Box::new(Unpainted))
         .with_visual_selection_style(Color::Default.reverse())
         .with_validator(Box::new(continued.clone()))
@@ -93,22 +91,50 @@ struct Chords {
     keys: Emacs,
     /// True after Ctrl+X.
     is_begun: bool,
+    /// True after Ctrl+R, while a search is typed. Then only some events have an effect.
+    is_searching: bool,
 }
 
 impl Chords {
     /// What Ctrl+X stands for.
     const FIRST: &'static str = "chord";
 
+    const fn over(keys: Emacs) -> Self {
+        Self { keys, is_begun: false, is_searching: false }
+    }
+
     /// Ctrl+E alone: the end of the line, in a form that no other key has.
     fn second() -> ReedlineEvent {
         let end = ReedlineEvent::Edit(vec![EditCommand::MoveToLineEnd { select: false }]);
         ReedlineEvent::Multiple(vec![end])
+    }
+
+    /// Ctrl+C. Whether the line is empty decides what it does; a menu closes in any case.
+    fn interrupt() -> ReedlineEvent {
+        let interrupt = ReedlineEvent::ExecuteHostCommand(INTERRUPT.to_owned());
+        ReedlineEvent::Multiple(vec![ReedlineEvent::Esc, interrupt])
+    }
+
+    /// What a key means while a search is typed.
+    fn searching(&mut self, parsed: ReedlineEvent) -> ReedlineEvent {
+        match parsed {
+            parsed @ (ReedlineEvent::Edit(_) | ReedlineEvent::SearchHistory | ReedlineEvent::None) => parsed,
+            ReedlineEvent::ExecuteHostCommand(_) => ReedlineEvent::None,
+            parsed => {
+                self.is_searching = false;
+                if parsed == Self::interrupt() { ReedlineEvent::CtrlC } else { parsed }
+            }
+        }
     }
 }
 
 impl EditMode for Chords {
     fn parse_event(&mut self, event: ReedlineRawEvent) -> ReedlineEvent {
         let parsed = self.keys.parse_event(event);
+        if self.is_searching {
+            return self.searching(parsed);
+        }
+        self.is_searching = parsed == ReedlineEvent::SearchHistory;
         let is_begun = std::mem::take(&mut self.is_begun);
         match parsed {
             ReedlineEvent::ExecuteHostCommand(command) if command == Self::FIRST => {

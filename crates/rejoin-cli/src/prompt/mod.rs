@@ -59,6 +59,9 @@ pub(crate) struct Prompt<'a> {
     command_output: Vec<Block>,
 }
 
+/// What to do about a model that takes no images. The message stays in the conversation until then.
+const NO_IMAGES: &str = "take the message back with /rewind, or ask a model that accepts images with /model";
+
 /// How soon after the first a second Ctrl+C exits.
 const TWICE: Duration = Duration::from_secs(2);
 
@@ -212,11 +215,10 @@ impl Prompt<'_> {
         blocks.append(&mut self.command_output);
         blocks.extend(attached.blocks);
         let outcome = self.send(Message::new(Role::User, blocks));
-        if !has_image {
-            return outcome;
+        match outcome {
+            Err(failure) if has_image && is_about_images(&failure) => Err(failure.or_hint(NO_IMAGES)),
+            outcome => outcome,
         }
-        let hint = "if the model does not accept images, take the message back with /rewind, or ask another with /model";
-        outcome.map_err(|failure| failure.or_hint(hint))
     }
 
     /// Sends a message and shows the reply.
@@ -399,6 +401,12 @@ impl Prompt<'_> {
         out.flush()?;
         Ok(())
     }
+}
+
+/// Providers have no common code for a model that takes no images; all of them name what it does not take.
+fn is_about_images(failure: &Failure) -> bool {
+    let told = failure.to_string().to_lowercase();
+    ["image", "multimodal"].iter().any(|word| told.contains(word))
 }
 
 /// True when this Ctrl+C follows another one quickly.

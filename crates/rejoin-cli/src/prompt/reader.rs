@@ -113,9 +113,11 @@ impl Reader {
                     writeln!(io::stdout())?;
                     Ok(Typed::Key(key))
                 }
+                // It ended a search, and takes what was found away.
                 Ok(Signal::CtrlC) => {
                     self.continued.forget();
-                    Ok(Typed::Interrupt)
+                    editor.run_edit_commands(&[EditCommand::Clear]);
+                    continue;
                 }
                 Ok(Signal::CtrlD) => Ok(Typed::End),
                 Ok(_) => continue,

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::model_server::{ModelServer, reply};
+use crate::model_server::{ModelServer, Step, reply};
 use crate::terminal::Terminal;
 use crate::world::World;
 
@@ -112,6 +112,32 @@ fn an_image_is_sent_as_one_and_needs_a_model() {
         {"type": "image_url", "image_url": {"url": image}},
     ]);
     assert_eq!(content(&server, "What is"), expected);
+}
+
+#[test]
+fn a_model_that_takes_no_images_is_told_with_a_way_forward() {
+    let world = World::new();
+    let server = ModelServer::start(|request| match request.to_string().contains("image_url") {
+        true => {
+            vec![Step::Status(400, &[], r#"{"error":{"message":"image input is not supported"}}"#.to_owned())]
+        }
+        false => reply("There."),
+    });
+    world.user_config(&server.config());
+    std::fs::write(world.path("project/dish.png"), PNG).unwrap();
+    let Some(terminal) = prompt(&world) else { return };
+
+    terminal.enter("What is @dish.png");
+    let refused = terminal.wait_for("hint: take the message back with /rewind");
+    terminal.wait_for_last(">");
+    terminal.enter("/rewind");
+    terminal.wait_for_last("> What is @dish.png");
+    terminal.key("C-c");
+    terminal.wait_for_last(">");
+    terminal.enter("Where to eat?");
+    terminal.wait_for("There.");
+
+    assert!(refused.contains("image input is not supported"), "{refused}");
 }
 
 #[test]

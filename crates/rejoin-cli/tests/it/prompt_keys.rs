@@ -106,6 +106,26 @@ fn text_typed_ahead_of_a_question_is_kept_and_does_not_answer_it() {
 }
 
 #[test]
+fn an_interrupt_ends_a_search_among_the_lines_of_the_past() {
+    let world = World::new();
+    let Some(terminal) = Terminal::open(&world, 80, 24) else { return };
+    terminal.enter("rejoin");
+    terminal.wait_for_last(">");
+    terminal.enter("my bicycle is green");
+    terminal.wait_for("/help shows commands");
+    terminal.wait_for_last(">");
+
+    terminal.key("C-r");
+    terminal.letters("bicy");
+    terminal.wait_for("(search: bicy)");
+    terminal.key("C-c");
+    terminal.wait_for_last(">");
+    terminal.letters("still here");
+
+    terminal.wait_for_last("> still here");
+}
+
+#[test]
 fn the_line_can_be_written_in_an_editor() {
     let world = World::new();
     world.write("editor", "#!/bin/sh\nprintf ' in Lisbon?' >> \"$1\"\n");
