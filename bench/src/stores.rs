@@ -6,7 +6,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use rejoin::store::backend::Backend;
-use rejoin::store::{JsonlStore, Keeper, Key, KeyId, SqliteStore, Store, Unlock, Workspace};
+use rejoin::store::{JsonlStore, Keeper, SqliteStore, Store, Unlock, Workspace};
 use rejoin::vault::{Keyholder, SecretFiles, SecretStores};
 
 /// What something that can fail gives.
@@ -83,9 +83,7 @@ pub struct Fixed;
 
 impl Unlock for Fixed {
     fn unlock(&self, _inner: &dyn Store) -> rejoin::Result<Workspace> {
-        let [vault, id] = [1, 2].map(|byte| KeyId::from_bytes([byte; 16]));
-        let [key, names] = [3, 4].map(|byte| Key::from_slice(&[byte; 32]).expect("a key has 32 bytes"));
-        Ok(Workspace::new(vault, 1, id, key, names))
+        Ok(Workspace::new([1; 16], 1, [2; 16], &[3; 32], &[4; 32]))
     }
 }
 

@@ -11,8 +11,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
-use rejoin::store::{Read as _, SearchOrder, SearchQuery, Store as _, Task};
-use rejoin::text::WordQuery;
+use rejoin::store::{Read as _, SearchOrder, SearchQuery, Store as _, Task, WordQuery};
 use rejoin_bench::haystack::{self, COMMON, RARE, Random};
 use rejoin_bench::{Answer, Bars, Kind, Shape};
 

@@ -13,9 +13,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rejoin::store::{
-    BlobNames, ListQuery, Read, SearchOrder, SearchQuery, Space, Store, Task, Unlock, VaultStore,
+    BlobNames, ListQuery, Read, SearchOrder, SearchQuery, Space, Store, Task, Unlock, VaultStore, WordQuery,
 };
-use rejoin::text::WordQuery;
 use rejoin_bench::haystack::{Random, append, fill};
 use rejoin_bench::{Answer, Bars, Clock, Fixed, Kind, Shape};
 

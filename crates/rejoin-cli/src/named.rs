@@ -1,9 +1,9 @@
 //! Finds what a person named: a conversation or a message, and says what to do when it is not there.
 
 use rejoin::store::Found;
-use rejoin::text::slug;
 use rejoin::{
-    Archive, Branch, ConversationId, Error, ErrorKind, MessageId, Named, StoredConversation, StoredMessage,
+    Archive, Branch, ConversationId, Error, ErrorKind, MessageId, Named, PlainText, StoredConversation,
+    StoredMessage,
 };
 
 use crate::error::{Failure, Kind};
@@ -87,7 +87,8 @@ pub(crate) fn explain(archive: &Archive, name: &str, error: Error) -> Failure {
 pub(crate) fn branch<'a>(stored: &'a StoredConversation, name: &str) -> Result<&'a Branch, Failure> {
     let by_id = stored.branches.iter().find(|branch| branch.id.as_str() == name);
     let called = |branch: &&Branch| {
-        branch.title == name || (!slug(name).is_empty() && slug(&branch.title) == slug(name))
+        branch.title == name
+            || (!PlainText::slug(name).is_empty() && PlainText::slug(&branch.title) == PlainText::slug(name))
     };
     let by_name: Vec<&Branch> = stored.branches.iter().filter(called).collect();
     match (by_id, by_name.as_slice()) {

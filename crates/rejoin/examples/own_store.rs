@@ -13,12 +13,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use rejoin::store::backend::{
-    Backend, Batch, CommitHint, ConversationRow, Decide, DecideEach, ListIndex, NameIndex, Node, Presence,
-    Rows, SearchIndex, State, Trim, VisitMessage, Which, one_by_one,
+    Backend, Batch, CommitHint, ConversationRow, ListIndex, MessageRow, NameIndex, Node, Presence, Rows,
+    SearchIndex, State, Which,
 };
 use rejoin::store::{
-    BlobNames, Capabilities, Changed, ConversationTree, Keeper, Progress, Safety, Space, Stamp, Task,
-    VisitBlob,
+    BlobNames, Capabilities, Changed, ConversationTree, Keeper, Progress, Safety, Space, Task,
 };
 use rejoin::{Archive, Conversation, ConversationId, Digest, Error, ErrorKind, Message, MessageId, Result};
 use serde::{Deserialize, Serialize};
@@ -101,7 +100,12 @@ impl Backend for Directory {
         work(&*self.newest()?.1)
     }
 
-    fn commit<'a>(&self, _: &CommitHint<'_>, _: Safety, decide: &mut Decide<'_, 'a>) -> Result<()> {
+    fn commit<'a>(
+        &self,
+        _: &CommitHint<'_>,
+        _: Safety,
+        decide: &mut dyn FnMut(&dyn Rows) -> Result<Batch<'a>>,
+    ) -> Result<()> {
         let lock = File::create(self.path.join("lock")).map_err(failed)?;
         lock.lock().map_err(failed)?;
         let (number, tables) = self.newest()?;
@@ -113,16 +117,17 @@ impl Backend for Directory {
         &self,
         asks: &[CommitHint<'_>],
         safety: Safety,
-        decide: &mut DecideEach<'_, 'a>,
+        decide: &mut dyn FnMut(usize, &dyn Rows) -> Result<Batch<'a>>,
     ) -> Result<()> {
-        one_by_one(self, asks, safety, decide)
+        let mut asks = asks.iter().enumerate();
+        asks.try_for_each(|(place, ask)| self.commit(ask, safety, &mut |rows| decide(place, rows)))
     }
 
     fn erasing(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<()> {
         work()
     }
 
-    fn make_room(&self, _: ConversationId, _: &mut Trim<'_>) -> Result<()> {
+    fn make_room(&self, _: ConversationId, _: &mut dyn FnMut(&[MessageId]) -> Result<()>) -> Result<()> {
         Ok(())
     }
 
@@ -131,7 +136,7 @@ impl Backend for Directory {
         Ok(tables.blobs.iter().find(|(key, _)| *key == wanted).map(|(_, bytes)| bytes.clone()))
     }
 
-    fn changes(&self, after: Stamp, wait: Duration) -> Result<Vec<Changed>> {
+    fn changes(&self, after: u64, wait: Duration) -> Result<Vec<Changed>> {
         let (began, after) = (Instant::now(), usize::try_from(after).unwrap_or(usize::MAX));
         loop {
             let tables = self.newest()?.1;
@@ -180,7 +185,7 @@ impl Tables {
         }
         after.blobs.sort_unstable();
         after.log.extend(batch.change.iter().map(|entry| {
-            let stamp = self.log.len() as Stamp + 1;
+            let stamp = self.log.len() as u64 + 1;
             Changed { stamp, at: entry.at, conversation: entry.conversation, what: entry.what.clone() }
         }));
         Ok(after)
@@ -212,7 +217,12 @@ impl Rows for Tables {
         self.trees.get(&id).map_or(Ok(()), |tree| tree.nodes().try_for_each(visit))
     }
 
-    fn messages(&self, id: ConversationId, which: Which<'_>, visit: &mut VisitMessage<'_>) -> Result<()> {
+    fn messages(
+        &self,
+        id: ConversationId,
+        which: Which<'_>,
+        visit: &mut dyn FnMut(&MessageRow<'_>) -> Result<()>,
+    ) -> Result<()> {
         self.trees.get(&id).map_or(Ok(()), |tree| tree.visit(which, visit))
     }
 
@@ -229,7 +239,7 @@ impl Rows for Tables {
         space: Space,
         owner: Option<ConversationId>,
         named: BlobNames<'_>,
-        visit: &mut VisitBlob<'_>,
+        visit: &mut dyn FnMut(&[u8], &[u8]) -> Result<()>,
     ) -> Result<()> {
         let own = |key: &BlobKey| key.0 == space && key.1 == owner && named.admit(&key.2);
         let mut found = self.blobs.iter().filter(|(key, _)| own(key));

@@ -13,10 +13,16 @@
 #[cfg(not(feature = "tracing"))]
 extern crate self as tracing;
 
+// What the tests share with the suite of `testing` names the library from outside.
+extern crate self as rejoin;
+
 mod archive;
 #[cfg(feature = "async")]
 mod async_recorder;
 mod clock;
+#[cfg(test)]
+#[path = "../tests/it/doubles/mod.rs"]
+mod doubles;
 mod error;
 #[cfg(feature = "formats")]
 pub mod formats;
@@ -38,9 +44,9 @@ pub use archive::Snippet as SearchSnippet;
 pub use archive::{
     Access, Archive, AuditAction, AuditEntry, AuditFailure, AuditQuery, BegunAgain, Cause, Deleted,
     DeletedMessages, EndReason, Ending, Event, EventKind, Events, Expiring, Handle, Limits, List, Listed,
-    Named, OpenTurn, PROMPT_HISTORY_LINES, Parent, PathReader, Project, PurgeFailure, PurgeKeys, PurgeReason,
-    PurgeReport, Recorder, Report, Retention, RetentionPlan, Saved, Search, SearchHit, Searched, Stage,
-    Stats, StoreUrl, Strain, Subagent, Subagents, Sweep, Swept, Tally,
+    Named, OpenTurn, Parent, PathReader, Project, PurgeFailure, PurgeKeys, PurgeReason, PurgeReport,
+    Recorder, Retention, RetentionPlan, Saved, Search, SearchHit, Stage, Stats, StoreUrl, Strain, Subagent,
+    Subagents, Sweep, Swept, Tally,
 };
 #[cfg(feature = "vault")]
 pub use archive::{Converted, Leftover};
@@ -53,30 +59,12 @@ pub use clock::{Nature, SystemNature};
 pub use error::{Error, ErrorKind, Result};
 pub use model::{
     Attachment, AttachmentKind, Block, Branch, Conversation, ConversationId, Digest, Fields, Head, Hold,
-    Incomplete, Json, Media, MediaKind, Message, MessageId, Metrics, Origin, Other, Participant, Privacy,
-    PrivacyNotes, Receipt, Redacted, Role, SHORT_LENGTH, Settings, ShortId, Snapshot, Status,
-    StoredConversation, StoredMessage, Summary, Synopsis, Text, Thinking, Time, ToolCall, ToolResult, Usage,
-    incomplete, interrupted,
+    Incomplete, Json, Media, MediaKind, Message, MessageId, Metrics, Origin, Other, Participant, PlainText,
+    Privacy, PrivacyNotes, Receipt, Redacted, Role, Settings, ShortId, Snapshot, Status, StoredConversation,
+    StoredMessage, Summary, Synopsis, Text, Thinking, Time, ToolCall, ToolResult, Usage,
 };
 #[cfg(not(feature = "tracing"))]
 pub(crate) use untraced::{event as debug, event as error, event as info, event as warn};
-pub mod compact {
-    //! Compaction: what is kept of a conversation that grew too long.
-
-    pub use crate::ops::{
-        COMPACT_THRESHOLD, COMPACT_USER_MESSAGE_MAX_TOKENS, Count, Fact, FactKind, NO_SUMMARY,
-        SUMMARY_PROMPT, Spoken, Summarised, compacted, compaction_limit, is_preamble, needs_compaction,
-        user_messages,
-    };
-}
-
-#[cfg(feature = "formats")]
-pub mod export {
-    //! Exports for people: what a conversation says, as Markdown or as a page.
-
-    pub use crate::ops::{SHORT_ARGUMENTS, Shortened, html, markdown, shortened};
-}
-
 pub mod parts {
     //! The parts of an [`Archive`](crate::Archive), each returned by the method of its name.
 
@@ -87,26 +75,19 @@ pub mod parts {
     };
 }
 
-pub mod text {
-    //! How the library reads text: its words, its sentences and its previews.
-
-    pub use crate::model::{
-        WordQuery, each_sentence, each_word, is_common_word, is_invisible, preview, slug, word_root, words,
-    };
-}
-
 pub mod view {
-    //! The view: what a model is sent.
+    //! The view, which is what a model is sent, and compaction: what is kept of a conversation that grew too
+    //! long.
 
     pub use crate::ops::{
-        CallIdRule, Compaction, EndingRule, FirstRule, ItemRule, Kept, KeptPlace, MediaRule, Recipient,
-        Repair, RepeatRule, Said, TextRule, ThinkingRule, View, Viewed, view,
+        CallIdRule, Compaction, Fact, FactKind, ItemRule, Kept, KeptPlace, MediaRule, Recipient, Repair,
+        Said, Spoken, Summarised, ThinkingRule, View, Viewed,
     };
 }
 
 #[cfg(feature = "formats")]
 pub use ops::Extent;
-pub use ops::{Ailment, Contents, Diagnosis, Severity, Survey, Verdict, Viewpoint, synopsis_of, title_of};
+pub use ops::{Ailment, Contents, Diagnosis, Severity, Survey, Verdict, Viewpoint};
 #[cfg(feature = "redact")]
 pub use ops::{Finding, Personal, Rechained, Redaction, ScrubMode, ScrubPlace, Scrubbed};
 #[cfg(feature = "formats")]

@@ -39,6 +39,20 @@ pub(crate) struct Counts {
     pub(crate) syncs: Option<u64>,
 }
 
+impl Counts {
+    /// The smaller of each count.
+    pub(crate) fn least(self, other: Self) -> Self {
+        let syncs = self.syncs.zip(other.syncs).map(|(one, another)| one.min(another));
+        Self { instructions: self.instructions.min(other.instructions), syncs }
+    }
+
+    /// Whether this is accepted where `before` is the baseline.
+    fn is_within(self, before: Self) -> bool {
+        let accepted = (before.instructions / 1_000) as f64 * ACCEPTED;
+        (self.instructions / 1_000) as f64 <= accepted && self.syncs <= before.syncs
+    }
+}
+
 impl fmt::Display for Counts {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{} thousand instructions", grouped(self.instructions / 1_000))?;
@@ -72,6 +86,15 @@ impl Table {
             Size::Small => row.small = counts,
             Size::Large => row.large = counts,
         }
+    }
+
+    /// Whether this table accepts these counts as a baseline. A command that is not in it has nothing to exceed.
+    pub(crate) fn accepts(&self, store: &str, command: &str, size: Size, counts: Counts) -> bool {
+        let row = self.rows.get(&(store.to_owned(), command.to_owned()));
+        row.is_none_or(|row| match size {
+            Size::Small => counts.is_within(row.small),
+            Size::Large => counts.is_within(row.large),
+        })
     }
 
     /// The rows of the named stores.
@@ -209,6 +232,26 @@ mod tests {
             ]
         );
         assert_eq!(told(table(900_000, 2_000_000, 3)), ["sqlite, new: growth 2.22, was 2"]);
+    }
+
+    #[test]
+    fn a_count_above_the_baseline_is_not_accepted() {
+        let baseline = table(1_000_000, 2_000_000, 3);
+        let accepts = |size, instructions, syncs| {
+            baseline.accepts("sqlite", "new", size, Counts { instructions, syncs: Some(syncs) })
+        };
+
+        assert_eq!([accepts(Size::Small, 1_040_000, 3), accepts(Size::Large, 2_040_000, 3)], [true, true]);
+        assert_eq!([accepts(Size::Small, 1_060_000, 3), accepts(Size::Small, 1_000_000, 4)], [false, false]);
+        assert!(baseline.accepts("sqlite", "a new command", Size::Small, Counts::default()));
+    }
+
+    #[test]
+    fn the_least_of_two_counts_has_the_smaller_of_each() {
+        let (one, another) =
+            (Counts { instructions: 5, syncs: Some(1) }, Counts { instructions: 3, syncs: Some(2) });
+
+        assert_eq!(one.least(another), Counts { instructions: 3, syncs: Some(1) });
     }
 
     #[test]

@@ -3,8 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use rejoin::compact::{SUMMARY_PROMPT, is_preamble, user_messages};
-use rejoin::view::{Recipient, Said, View, Viewed, view};
+use rejoin::view::{Compaction, Recipient, Said, Spoken, View, Viewed};
 use rejoin::{Block, Message, MessageId, Role, Usage};
 
 use crate::error::{Error, ErrorKind, Result};
@@ -93,7 +92,7 @@ impl Summary<'_> {
         // What follows a gap may need a repair. The first attempt sends what any request would, so
         // that the provider knows its beginning.
         let messages =
-            if failures == 0 { shown().cloned().collect() } else { view(&said, &[], recipient).messages };
+            if failures == 0 { shown().cloned().collect() } else { View::of(&said, &[], recipient).messages };
         let messages = asking(messages);
         let request = Request { tools, ..self.request(&messages) };
         self.provider.reply(request, &mut |_| {}).await
@@ -111,7 +110,7 @@ fn has_calls(reply: &Reply) -> bool {
 
 /// A view with the question for its summary at the end.
 pub(super) fn asking<'a>(mut messages: Vec<Viewed<'a>>) -> Vec<Viewed<'a>> {
-    messages.push(Viewed { id: None, message: Cow::Owned(Message::user(SUMMARY_PROMPT)) });
+    messages.push(Viewed { id: None, message: Cow::Owned(Message::user(Compaction::PROMPT)) });
     messages
 }
 
@@ -157,9 +156,9 @@ fn leave_out(units: &mut Vec<Unit<'_>>, least: u64) -> u64 {
 pub(super) fn protected(path: &[Said<'_>]) -> HashSet<MessageId> {
     let is_protected = |message: &Message| {
         let has_snapshot = message.blocks.iter().any(|block| matches!(block, Block::Snapshot(_)));
-        has_snapshot || message.role == Role::User && is_preamble(&message.text())
+        has_snapshot || message.role == Role::User && Compaction::is_preamble(&message.text())
     };
     let protected = path.iter().filter(|said| said.is_pinned || is_protected(said.message));
-    let newest = user_messages(path).pop().and_then(|spoken| spoken.id);
+    let newest = Spoken::all(path).pop().and_then(|spoken| spoken.id);
     protected.filter_map(|said| said.id).chain(newest).collect()
 }

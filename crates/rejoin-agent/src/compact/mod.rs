@@ -10,9 +10,7 @@ mod run;
 mod weigh;
 mod when;
 
-use rejoin::compact::{
-    COMPACT_THRESHOLD, COMPACT_USER_MESSAGE_MAX_TOKENS, Fact, SUMMARY_PROMPT, Summarised, compacted,
-};
+use rejoin::view::{Compaction, Fact, Summarised};
 use rejoin::{Message, MessageId, SavingState};
 use tokio::sync::mpsc;
 
@@ -101,8 +99,8 @@ impl Default for CompactSettings {
     fn default() -> Self {
         Self {
             window: None,
-            threshold: COMPACT_THRESHOLD,
-            user_tokens: COMPACT_USER_MESSAGE_MAX_TOKENS,
+            threshold: Compaction::THRESHOLD,
+            user_tokens: Compaction::USER_TOKENS,
             model: None,
             on_failure: OnFailure::Keep,
         }
@@ -153,10 +151,10 @@ impl Talk {
         let request = self.provider.written(&summary.request(&asked));
         let estimate = self.estimate();
         let count = |text: &str| estimate.text(text);
-        let prompt = estimate.message(&Message::user(SUMMARY_PROMPT));
+        let prompt = estimate.message(&Message::user(Compaction::PROMPT));
         let budget = self.compactor.user_tokens(&settings);
         let summarised = Summarised { budget, ..Summarised::default() };
-        let compaction = compacted(&said, self.history.ignored(), &recipient, summarised, &count)
+        let compaction = Compaction::of(&said, self.history.ignored(), &recipient, summarised, &count)
             .map(|(_, compaction)| compaction)
             .unwrap_or_default();
         Foreseen {

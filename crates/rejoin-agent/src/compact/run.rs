@@ -2,8 +2,7 @@
 //!
 //! The append is the only change. Whatever fails before it leaves the talk as it was.
 
-use rejoin::compact::{NO_SUMMARY, Summarised, compacted, user_messages};
-use rejoin::view::Compaction;
+use rejoin::view::{Compaction, Spoken, Summarised};
 use rejoin::{Block, Message, Role, Usage};
 use tokio::sync::mpsc;
 
@@ -76,7 +75,7 @@ impl Talk {
         let (mut message, compaction) = self.compaction(&answer, &settings, pending, initial, &stored)?;
         message.usage.clone_from(&answer.usage);
         if answer.text.trim().is_empty() {
-            let _ = events.send(Event::Warning(format!("{why} `{NO_SUMMARY}` stands for it.")));
+            let _ = events.send(Event::Warning(format!("{why} `{}` stands for it.", Compaction::NO_SUMMARY)));
         }
         let summary = message.text();
         self.keep(vec![message], events).await.map_err(Failure::Store)?;
@@ -133,7 +132,7 @@ impl Talk {
                 budget: self.compactor.user_tokens(settings),
                 pending,
             };
-            compacted(&said, self.history.ignored(), &recipient, summarised, &|text| estimate.text(text))
+            Compaction::of(&said, self.history.ignored(), &recipient, summarised, &|text| estimate.text(text))
                 .map_err(|error| Failure::Store(error.into()))
         };
         let (message, compaction) = make(pending)?;
@@ -141,7 +140,7 @@ impl Talk {
         let has_room = limit.is_none_or(|limit| initial + compaction.tokens_after <= limit);
         let helps = has_room && compaction.tokens_after < compaction.tokens_before;
         // What has no words cannot be cut, and without it there would be nothing to answer.
-        let can_be_cut = user_messages(&said).iter().any(|spoken| Some(spoken.place) == pending);
+        let can_be_cut = Spoken::all(&said).iter().any(|spoken| Some(spoken.place) == pending);
         let (message, compaction) = if helps || !can_be_cut { (message, compaction) } else { make(None)? };
         if compaction.tokens_after >= compaction.tokens_before {
             return Err(Failure::NoShorter);

@@ -1,7 +1,7 @@
 //! When a talk is compacted by itself: above a part of the window, and when the
 //! provider says that it is too long.
 
-use rejoin::compact::compaction_limit;
+use rejoin::view::Compaction;
 use rejoin::{Message, Usage};
 use tokio::sync::mpsc;
 
@@ -120,7 +120,7 @@ impl Compactor {
     /// The most tokens of a request that is not compacted, when the window is known.
     pub(super) fn limit(&self) -> Option<u64> {
         let settings = self.settings.as_ref()?;
-        settings.window.map(|window| compaction_limit(window, settings.threshold))
+        settings.window.map(|window| Compaction::limit(window, settings.threshold))
     }
 
     /// The most tokens of the user's messages that stay: no more than leaves room to go on.

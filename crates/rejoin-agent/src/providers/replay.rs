@@ -1,7 +1,7 @@
 //! For tests: reads recorded streams as they come, cut, broken off, and with strange events in between.
 
 use rejoin::Message;
-use rejoin::view::{Said, Viewed, view};
+use rejoin::view::{Said, View, Viewed};
 
 use crate::error::{ErrorKind, Result};
 use crate::providers::sse::Sse;
@@ -83,7 +83,7 @@ pub(crate) fn all(messages: &[Message]) -> Vec<Viewed<'_>> {
 /// The view of these messages for the one who is asked.
 pub(crate) fn viewed<'a>(messages: &'a [Message], wire: &dyn Wire) -> Vec<Viewed<'a>> {
     let said = messages.iter().map(|message| Said { id: None, is_pinned: false, message });
-    view(&said.collect::<Vec<_>>(), &[], &wire.recipient()).messages
+    View::of(&said.collect::<Vec<_>>(), &[], &wire.recipient()).messages
 }
 
 /// The message as it comes back from a store.

@@ -1,6 +1,6 @@
 //! What a synopsis is made of: a bounded part of a conversation, so that taking it costs next to nothing.
 
-use rejoin::{Block, Message, Role, Synopsis, Time, synopsis_of, title_of};
+use rejoin::{Block, Message, Role, Synopsis, Time};
 
 /// How many messages of the beginning: the title is in the first words of the user.
 const OPENING: usize = 8;
@@ -38,12 +38,12 @@ impl Snapshot {
 
     /// The computed title.
     pub(super) fn title(&self) -> Option<String> {
-        title_of(&self.opening)
+        Synopsis::title_of(&self.opening)
     }
 
     /// The computed synopsis.
     pub(super) fn synopsis(&self) -> Synopsis {
-        synopsis_of(&self.newest, self.taken)
+        Synopsis::of(&self.newest, self.taken)
     }
 
     pub(super) const fn taken(&self) -> Time {

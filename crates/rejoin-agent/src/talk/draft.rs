@@ -1,7 +1,7 @@
 //! The reply that is being received, as the talk sees it: pieces go in, and a
 //! complete turn comes out if it is cut off.
 
-use rejoin::{Fields, Json, Message, OpenReply, interrupted};
+use rejoin::{Fields, Json, Message, OpenReply};
 
 use crate::providers::{Piece, Provider};
 
@@ -52,7 +52,7 @@ impl Draft {
     /// Empties the draft and returns what is kept of the reply: nothing, or a complete turn.
     pub(super) fn take_interrupted(&self) -> Vec<Message> {
         let (reply, results) = self.reply.take();
-        interrupted(reply, results)
+        reply.interrupted(results)
     }
 }
 

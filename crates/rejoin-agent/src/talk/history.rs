@@ -4,7 +4,7 @@
 
 use std::sync::OnceLock;
 
-use rejoin::view::{Compaction, Recipient, Said, View, view};
+use rejoin::view::{Compaction, Recipient, Said, View};
 use rejoin::{Block, Handle, Message, MessageId, Receipt, Role, StoredMessage};
 
 use crate::tokens::Estimate;
@@ -116,7 +116,7 @@ impl History {
 
     /// What a recipient is sent.
     pub fn view(&self, recipient: &Recipient) -> View<'_> {
-        view(&self.said(), &self.ignored, recipient)
+        View::of(&self.said(), &self.ignored, recipient)
     }
 
     /// The messages, oldest first.

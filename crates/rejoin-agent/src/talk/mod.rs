@@ -12,7 +12,7 @@ mod next;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rejoin::{AsyncRecorder, BegunAgain, Json, Message, Receipt, Unsaved, Usage, interrupted};
+use rejoin::{AsyncRecorder, BegunAgain, Json, Message, Receipt, Unsaved, Usage};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::compact::{Compacted, Compactor, Moment};
@@ -239,7 +239,7 @@ impl Talk {
                 [vec![reply.message], results].concat()
             } else {
                 // What the provider itself stopped is not carried out.
-                interrupted(reply.message, Vec::new())
+                reply.message.interrupted(Vec::new())
             };
             self.draft.clear();
             self.keep(messages, events).await?;

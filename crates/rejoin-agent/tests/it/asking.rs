@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use rejoin::Message;
-use rejoin::view::{Said, view};
+use rejoin::view::{Said, View};
 use rejoin_agent::{HttpSettings, Key, KeySource, Piece, Provider, Reply, Request, Result, ToolSpec};
 
 use crate::server::Server;
@@ -29,7 +29,7 @@ pub(crate) async fn ask(
     let mut pieces = Vec::new();
     let said: Vec<Said<'_>> =
         messages.iter().map(|message| Said { id: None, is_pinned: false, message }).collect();
-    let messages = &view(&said, &[], &provider.recipient()).messages;
+    let messages = &View::of(&said, &[], &provider.recipient()).messages;
     let request = Request { model: "model-1", system: "be kind", messages, tools, max_tokens: Some(1000) };
     let reply = provider.reply(request, &mut |piece| pieces.push(piece)).await;
     (reply, pieces)

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use rejoin::compact::NO_SUMMARY;
 use rejoin::view::{Compaction, Kept};
 use rejoin::{Block, Message, Role, Usage};
 use rejoin_agent::{CompactSettings, ErrorKind, Fullness, Toolbox};
@@ -201,10 +200,10 @@ async fn an_empty_or_malformed_summary_is_stood_for() {
     let told = [
         "compacting",
         "The model gave no summary. `(summary unavailable)` stands for it.",
-        &summary_told(NO_SUMMARY),
+        &summary_told(Compaction::NO_SUMMARY),
     ];
-    let view = ["user: question 1".to_owned(), summary_line(NO_SUMMARY)];
-    let expected = (told.map(str::to_owned).to_vec(), view.to_vec(), summary_told(NO_SUMMARY));
+    let view = ["user: question 1".to_owned(), summary_line(Compaction::NO_SUMMARY)];
+    let expected = (told.map(str::to_owned).to_vec(), view.to_vec(), summary_told(Compaction::NO_SUMMARY));
     assert_eq!(outcomes, [expected.clone(), expected.clone(), expected]);
 }
 

@@ -2,7 +2,7 @@
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use rejoin::view::{FirstRule, Recipient, ThinkingRule};
+use rejoin::view::{Recipient, ThinkingRule};
 use rejoin::{Message, MessageId};
 use rejoin_agent::{CompactSettings, History, Talk};
 use tokio::runtime::Builder;
@@ -170,7 +170,7 @@ fn happenings() -> impl Strategy<Value = Vec<Happening>> {
 /// Recipients that differ in what they take.
 fn recipients() -> [Recipient; 2] {
     let mut strict = Recipient::new("anthropic");
-    strict.first = FirstRule::User;
+    strict.begins_with_user = true;
     strict.thinking = ThinkingRule::Signed;
     [Recipient::new("openai-chat"), strict]
 }

@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use rejoin::compact::{Fact, FactKind};
+use rejoin::view::{Fact, FactKind};
 use rejoin::{Block, Json, Message, MessageId, Role};
 use rejoin_agent::CompactSettings;
 

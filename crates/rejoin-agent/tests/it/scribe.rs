@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
-use rejoin::compact::SUMMARY_PROMPT;
+use rejoin::view::Compaction;
 use rejoin::{
     AsyncRecorder, Block, Conversation, ConversationId, Json, Message, MessageId, Role, Snapshot, Usage,
 };
@@ -103,7 +103,8 @@ impl Provider for Scribe {
             tools: request.tools.iter().map(|spec| spec.name.clone()).collect(),
             messages: request.messages.iter().map(|viewed| line(&viewed.message)).collect(),
         };
-        let is_summary = request.messages.last().is_some_and(|last| last.message.text() == SUMMARY_PROMPT);
+        let is_summary =
+            request.messages.last().is_some_and(|last| last.message.text() == Compaction::PROMPT);
         let (log, says) = if is_summary {
             self.is_asked.notify_one();
             (&self.summarising, self.summaries.lock().unwrap().pop_front().expect("no more summaries"))
@@ -255,7 +256,7 @@ pub(crate) fn summary_line(summary: &str) -> String {
 
 /// The line of a request for a summary.
 pub(crate) fn prompt_line() -> String {
-    format!("user: {SUMMARY_PROMPT}")
+    format!("user: {}", Compaction::PROMPT)
 }
 
 /// A summary as it is told.

@@ -4,7 +4,7 @@ use std::future::ready;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rejoin::{Archive, AsyncRecorder, Block, Conversation, Json, Limits, Message, Thinking, incomplete};
+use rejoin::{Archive, AsyncRecorder, Block, Conversation, Incomplete, Json, Limits, Message, Thinking};
 use rejoin_agent::{
     ErrorKind, Event, History, Offline, Output, Piece, Plan, Prepared, Result, Stop, Subject, Talk, Tool,
     ToolSpec, Toolbox,
@@ -165,7 +165,7 @@ async fn an_interrupted_reply_is_kept_as_a_crash_would_have_left_it() {
     let offered: Vec<Message> = left[0].messages().into_iter().map(without_time).collect();
     assert!(was_something);
     assert_eq!(kept.iter().cloned().map(without_time).collect::<Vec<_>>(), offered);
-    assert_eq!(incomplete(&kept), None);
+    assert_eq!(Incomplete::of(&kept), None);
     assert_eq!(
         kept.iter().map(told).collect::<Vec<_>>(),
         [

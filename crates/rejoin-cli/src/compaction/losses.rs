@@ -1,6 +1,6 @@
 //! The loss report for people: what a view no longer mentions, by kind, the weightiest first.
 
-use rejoin::compact::{Fact, FactKind};
+use rejoin::view::{Fact, FactKind};
 
 use crate::ui::{clean, fit, size};
 

@@ -1,7 +1,7 @@
 //! What a compaction did, as people and programs read it.
 
-use rejoin::compact::Fact;
 use rejoin::view::Compaction;
+use rejoin::view::Fact;
 use rejoin::{Archive, MessageId, StoredConversation};
 use serde::{Serialize, Serializer};
 

@@ -1,6 +1,6 @@
 //! The sentences about compaction, the same at the prompt, in a pipe and in a report.
 
-use rejoin::compact::needs_compaction;
+use rejoin::view::Compaction;
 use rejoin_agent::{Compacted, Fullness};
 
 use crate::ui::size;
@@ -40,7 +40,7 @@ pub(crate) fn sent_again(fullness: Fullness, threshold: f64) -> String {
     let tokens = size::count(fullness.tokens, "token", "tokens");
     let Some(window) = fullness.window else { return format!("{tokens}.") };
     let told = format!("{tokens}, {} of the window.", share(fullness.tokens, window));
-    if needs_compaction(fullness.tokens, window, threshold) {
+    if fullness.tokens > Compaction::limit(window, threshold) {
         return format!("{told} After the next turn they are compacted again.");
     }
     told
@@ -64,7 +64,7 @@ pub(crate) fn share(tokens: u64, window: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use rejoin::compact::{Fact, FactKind};
+    use rejoin::view::{Fact, FactKind};
 
     use super::*;
 

@@ -3,8 +3,7 @@
 use std::collections::HashSet;
 
 use rejoin::store::Order;
-use rejoin::text::preview;
-use rejoin::{Archive, MessageId, Result, StoredConversation};
+use rejoin::{Archive, MessageId, PlainText, Result, StoredConversation};
 
 /// How many messages are looked through; branches of longer conversations are found among the newest.
 const LONGEST: u64 = 20_000;
@@ -30,7 +29,7 @@ pub(super) fn of(archive: &Archive, stored: &StoredConversation) -> Result<Vec<B
         messages.iter().filter(|message| !followed.contains(&message.id) || name(message.id).is_some());
     let titled = ends.map(|message| Branch {
         head: message.id,
-        title: name(message.id).unwrap_or_else(|| preview(&message.message.text())),
+        title: name(message.id).unwrap_or_else(|| PlainText::preview(&message.message.text())),
     });
     Ok(titled.collect())
 }

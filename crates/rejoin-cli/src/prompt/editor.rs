@@ -7,7 +7,7 @@ use reedline::{
     History, HistoryItem, KeyCode, KeyModifiers, MenuBuilder, PromptEditMode, Reedline, ReedlineEvent,
     ReedlineMenu, ReedlineRawEvent, StyledText, ValidationResult, Validator, default_emacs_keybindings,
 };
-use rejoin::PROMPT_HISTORY_LINES;
+use rejoin::parts::ArchiveState;
 
 use super::complete::Completions;
 use crate::context::Context;
@@ -24,7 +24,7 @@ pub(super) fn new(
     completions: &Completions,
     continued: &Continued,
 ) -> Reedline {
-    let mut history = FileBackedHistory::new(PROMPT_HISTORY_LINES).unwrap_or_default();
+    let mut history = FileBackedHistory::new(ArchiveState::PROMPT_HISTORY_LINES).unwrap_or_default();
     for line in lines {
         let _ = history.save(HistoryItem::from_command_line(line));
     }

@@ -2,8 +2,7 @@
 
 use std::io::{self, Write};
 
-use rejoin::text::preview;
-use rejoin::{Archive, Handle, OpenTurn};
+use rejoin::{Archive, Handle, OpenTurn, PlainText};
 
 use crate::context::Context;
 use crate::error::Failure;
@@ -95,7 +94,7 @@ fn when(context: &Context, turn: &OpenTurn) -> String {
 }
 
 fn excerpt(turn: &OpenTurn) -> String {
-    match preview(&turn.partial.text()) {
+    match PlainText::preview(&turn.partial.text()) {
         text if text.is_empty() => "it had not said anything yet.".to_owned(),
         text => format!("\"{text}\""),
     }

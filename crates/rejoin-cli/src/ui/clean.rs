@@ -6,7 +6,7 @@
 //! shapes what stands beside it: joiners in emoji and in the scripts that need them, and one variation
 //! selector.
 
-use rejoin::text::is_invisible;
+use rejoin::PlainText;
 use unicode_width::UnicodeWidthChar;
 
 use super::escape;
@@ -97,7 +97,7 @@ fn inert(before: Option<char>, character: char, after: Option<char>) -> Option<c
         _ if is_variation_selector(character) => before
             .is_some_and(|before| !before.is_whitespace() && !is_variation_selector(before))
             .then_some(character),
-        _ if is_invisible(character) => None,
+        _ if PlainText::is_invisible(character) => None,
         _ => Some(character),
     }
 }

@@ -5,7 +5,7 @@ use std::fmt;
 use std::io::{self, Write};
 use std::path::Path;
 
-use rejoin::text::is_invisible;
+use rejoin::PlainText;
 use serde::ser::Error as _;
 use serde::{Serialize, Serializer as Output};
 use serde_json::ser::{Formatter, Serializer};
@@ -97,7 +97,7 @@ fn acts(character: char) -> bool {
     match character {
         ' '..='~' | '\u{200c}' | '\u{200d}' => false,
         '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}' => true,
-        character => is_invisible(character),
+        character => PlainText::is_invisible(character),
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::archive::ArchiveMarks;
 use crate::error::Result;
 use crate::model::{ConversationId, StoredConversation, Synopsis};
-use crate::ops::{check_title, synopsis_of};
+use crate::ops::check_title;
 
 impl ArchiveMarks<'_> {
     /// Keeps a title for a conversation that has none, and a synopsis in place of an older one, in one write.
@@ -50,6 +50,6 @@ impl ArchiveMarks<'_> {
         }
         let messages: Vec<_> =
             self.archive.path(id, None)?.into_iter().map(|stored| stored.message).collect();
-        Ok(synopsis_of(&messages, self.archive.now()))
+        Ok(Synopsis::of(&messages, self.archive.now()))
     }
 }

@@ -10,9 +10,6 @@
 mod attachment;
 mod audit;
 mod change;
-#[cfg(feature = "vault")]
-mod convert;
-mod copies;
 mod damage;
 mod delete;
 mod describe;
@@ -30,10 +27,7 @@ mod name;
 mod order;
 mod parts;
 mod path_reader;
-#[cfg_attr(not(feature = "vault"), path = "unpinned.rs")]
-mod pinned;
-mod project;
-mod prompt_history;
+mod place;
 mod purge;
 mod quarantine;
 mod query;
@@ -47,16 +41,12 @@ mod sources;
 mod state;
 mod status;
 mod subagent;
-mod url;
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 pub use audit::{AuditAction, AuditEntry, AuditFailure, AuditQuery};
-#[cfg(feature = "vault")]
-pub use convert::{Converted, Leftover};
-pub use copies::{Report, Restored, Stage};
 pub use delete::{Deleted, DeletedMessages};
 pub use events::{Event, EventKind, Events};
 pub use handle::Handle;
@@ -70,16 +60,17 @@ pub use parts::{
     ArchiveRetention, ArchiveState, ArchiveStatus, ArchiveSubagents, ArchiveVault,
 };
 pub use path_reader::PathReader;
-pub use project::Project;
-pub use prompt_history::PROMPT_HISTORY_LINES;
+pub use place::{Access, Existing, Restored, Stage, StoreUrl};
+#[cfg(feature = "vault")]
+pub use place::{Converted, Leftover};
 pub use purge::{PurgeFailure, PurgeKeys, PurgeReason, PurgeReport};
-pub use query::{List, Listed, Search, SearchHit, Searched, Snippet, Stats, Tally};
+pub use query::{List, Listed, Search, SearchHit, Snippet, Stats, Tally};
 pub use record::{BegunAgain, OpenTurn, Recorder, Saved, Strain};
 pub(crate) use record::{Breaker, Strains, is_for_want_of_room, is_in_doubt};
 pub use retention::{Cause, Expiring, Retention, RetentionPlan, Sweep, Swept};
+pub use state::Project;
 pub use status::{EndReason, Ending};
 pub use subagent::{Parent, Subagent, Subagents};
-pub use url::{Access, Existing, StoreUrl};
 
 use crate::archive::damage::Damage;
 use crate::archive::redact::Redacting;

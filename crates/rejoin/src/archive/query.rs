@@ -49,14 +49,14 @@ impl List {
     }
 }
 
-/// A page of conversations.
+/// A page of conversations, newest activity first, or of what a search found.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Listed {
-    /// The conversations, newest activity first.
-    pub items: Vec<StoredConversation>,
+pub struct Listed<T> {
+    /// The conversations or hits.
+    pub items: Vec<T>,
     /// Where the next page begins; none on the last.
     pub next_cursor: Option<String>,
-    /// What of the listed conversations cannot be read, and which cannot be listed at all, in words.
+    /// What cannot be read of them, and what is missing from them for that reason, in words.
     pub left_out: Vec<String>,
 }
 
@@ -79,17 +79,6 @@ pub struct Search {
     pub cursor: Option<String>,
     /// How many at most; 0 means 20.
     pub limit: usize,
-}
-
-/// A page of messages that were found.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Searched {
-    /// The messages.
-    pub items: Vec<SearchHit>,
-    /// Where the next page begins; none on the last.
-    pub next_cursor: Option<String>,
-    /// What was passed over because it cannot be read, in words; a vault and plain files go on past it.
-    pub left_out: Vec<String>,
 }
 
 /// A message that was found. What it says is read when it is asked for.
@@ -156,7 +145,7 @@ pub struct Tally {
 
 impl Archive {
     /// Lists conversations, newest activity first. Those dated more than a day ahead of the clock come last.
-    pub fn list(&self, list: &List) -> Result<Listed> {
+    pub fn list(&self, list: &List) -> Result<Listed<StoredConversation>> {
         let project = list.project.as_deref().map(|project| self.projects().key_as_kept(project));
         let now = self.now();
         let page = self.page(&list.query(project.as_deref(), now, or_twenty(list.limit))?, now)?;
@@ -170,7 +159,7 @@ impl Archive {
 
     /// Searches messages. Everything that was acknowledged before the call is
     /// found, also from another process.
-    pub fn search(&self, search: &Search) -> Result<Searched> {
+    pub fn search(&self, search: &Search) -> Result<Listed<SearchHit>> {
         let words = Arc::new(WordQuery::parse(&search.text));
         let project = search.project.as_deref().map(|project| self.projects().key_as_kept(project));
         let query = SearchQuery {
@@ -191,7 +180,7 @@ impl Archive {
             body: hit.body,
             words: Arc::clone(&words),
         };
-        Ok(Searched {
+        Ok(Listed {
             items: page.items.into_iter().map(hit).collect(),
             next_cursor: page.next.as_ref().map(Cursor::to_text),
             left_out: page.damaged,

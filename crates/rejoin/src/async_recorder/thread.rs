@@ -10,7 +10,7 @@ use tokio::sync::watch;
 use crate::archive::{Recorder, Saved};
 use crate::async_recorder::{Notices, OpenReply, Order, SavingState, Unsaved, Urgency};
 use crate::error::Result;
-use crate::model::{Message, Receipt, interrupted};
+use crate::model::{Message, Receipt};
 
 /// What has arrived of a reply is saved so long after its first unsaved piece: at most once a second, and a
 /// reply that is complete sooner needs no open turn at all.
@@ -117,7 +117,7 @@ impl Worker {
         }
         let kept = match self.open_reply.snapshot() {
             Some((partial, results)) if !self.recorder.flush_open(&partial, &results) => {
-                interrupted(partial, results)
+                partial.interrupted(results)
             }
             Some(_) => Vec::new(),
             None => {

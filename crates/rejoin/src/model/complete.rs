@@ -57,14 +57,14 @@ impl fmt::Display for Incomplete {
     }
 }
 
-/// What a turn lacks before it can be history; nothing when it is complete.
-///
-/// What a person or a program says to the model is always complete. A call may
-/// be answered anywhere in the turn.
-pub fn incomplete(turn: &[Message]) -> Option<Incomplete> {
-    turn.iter()
-        .find_map(lacking)
-        .or_else(|| unanswered(turn).next().map(|id| Incomplete::Call(id.to_owned())))
+impl Incomplete {
+    /// What a turn lacks before it can be history; nothing when it is complete.
+    ///
+    /// What a person or a program says to the model is always complete. A call may
+    /// be answered anywhere in the turn.
+    pub fn of(turn: &[Message]) -> Option<Self> {
+        turn.iter().find_map(lacking).or_else(|| unanswered(turn).next().map(|id| Self::Call(id.to_owned())))
+    }
 }
 
 /// What one message lacks, leaving aside whether its calls are answered.
@@ -98,27 +98,6 @@ fn unanswered(turn: &[Message]) -> impl Iterator<Item = &str> {
     calls.filter(move |id| !blocks().filter_map(Block::as_result).any(|result| result.call_id == *id))
 }
 
-/// What is kept of a reply that was cut off, with the results of its tools so
-/// far: nothing, or a complete turn.
-///
-/// The reply is marked as interrupted unless its own end was told. A call without a result gets one that says
-/// so. Thinking that is unfinished, or that led to nothing, is left out: no provider takes it back.
-pub fn interrupted(mut reply: Message, mut results: Vec<Message>) -> Vec<Message> {
-    reply.blocks.retain(|block| !is_arriving(block));
-    while matches!(reply.blocks.last(), Some(Block::Thinking(_))) {
-        reply.blocks.pop();
-    }
-    if reply.blocks.is_empty() {
-        return Vec::new();
-    }
-    reply.finish.get_or_insert_with(|| INTERRUPTED.to_owned());
-    let mut turn = vec![reply];
-    turn.append(&mut results);
-    let missing: Vec<Message> = unanswered(&turn).map(cut_off).collect();
-    turn.extend(missing);
-    turn
-}
-
 fn cut_off(call_id: &str) -> Message {
     let result = ToolResult {
         call_id: call_id.to_owned(),
@@ -134,7 +113,28 @@ fn cut_off(call_id: &str) -> Message {
 impl Message {
     /// True when the message can be history by itself; one that asks for tools needs their results beside it.
     pub fn is_complete(&self) -> bool {
-        incomplete(std::slice::from_ref(self)).is_none()
+        Incomplete::of(std::slice::from_ref(self)).is_none()
+    }
+
+    /// What is kept of a reply that was cut off, with the results of its tools so
+    /// far: nothing, or a complete turn.
+    ///
+    /// The reply is marked as interrupted unless its own end was told. A call without a result gets one that
+    /// says so. Thinking that is unfinished, or that led to nothing, is left out: no provider takes it back.
+    pub fn interrupted(mut self, mut results: Vec<Self>) -> Vec<Self> {
+        self.blocks.retain(|block| !is_arriving(block));
+        while matches!(self.blocks.last(), Some(Block::Thinking(_))) {
+            self.blocks.pop();
+        }
+        if self.blocks.is_empty() {
+            return Vec::new();
+        }
+        self.finish.get_or_insert_with(|| INTERRUPTED.to_owned());
+        let mut turn = vec![self];
+        turn.append(&mut results);
+        let missing: Vec<Self> = unanswered(&turn).map(cut_off).collect();
+        turn.extend(missing);
+        turn
     }
 
     /// True for a reply that ended in another way than being done, reaching its limit or asking for tools: it
@@ -208,7 +208,7 @@ mod tests {
             (vec![Message::new(Role::Tool, vec![Block::text("done")])], Some(Incomplete::Result)),
         ];
 
-        let found: Vec<_> = cases.iter().map(|(turn, _)| incomplete(turn)).collect();
+        let found: Vec<_> = cases.iter().map(|(turn, _)| Incomplete::of(turn)).collect();
 
         assert_eq!(found, cases.map(|(_, expected)| expected));
     }
@@ -217,7 +217,7 @@ mod tests {
     fn a_result_that_is_empty_false_zero_or_null_is_a_result() {
         let complete = ["\"\"", "false", "0", "null", "[]", "{}"].map(|output| {
             result("a", output).is_complete()
-                && incomplete(&[reply(vec![call("a")]), result("a", output)]).is_none()
+                && Incomplete::of(&[reply(vec![call("a")]), result("a", output)]).is_none()
         });
 
         assert_eq!(complete, [true; 6]);
@@ -238,18 +238,18 @@ mod tests {
     fn what_is_kept_of_an_interrupted_reply_is_a_complete_turn() {
         let cut = reply(vec![Block::text("Let me look."), call("a"), call("b"), thinking(None)]);
 
-        let kept = interrupted(cut, vec![result("a", "1")]);
+        let kept = cut.interrupted(vec![result("a", "1")]);
 
         let marked = ended("interrupted", vec![Block::text("Let me look."), call("a"), call("b")]);
         assert_eq!(kept, [marked, result("a", "1"), cut_off("b")]);
-        assert_eq!(incomplete(&kept), None);
+        assert_eq!(Incomplete::of(&kept), None);
     }
 
     #[test]
     fn a_reply_that_had_ended_keeps_its_own_reason() {
         let ended = ended("tool_use", vec![call("a")]);
 
-        let kept = interrupted(ended.clone(), Vec::new());
+        let kept = ended.clone().interrupted(Vec::new());
 
         assert_eq!(kept, [ended, cut_off("a")]);
     }
@@ -257,7 +257,7 @@ mod tests {
     #[test]
     fn nothing_is_kept_of_thinking_that_led_to_nothing() {
         let kept = [vec![], vec![thinking(None)], vec![thinking(Some("false"))]]
-            .map(|blocks| interrupted(reply(blocks), vec![]));
+            .map(|blocks| reply(blocks).interrupted(vec![]));
 
         assert_eq!(kept, [const { Vec::<Message>::new() }; 3]);
     }

@@ -11,7 +11,7 @@ use crate::model::Time;
 const BASE62: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 /// How many characters a short id has: easy to type, and 57 billion of them.
-pub const SHORT_LENGTH: usize = 6;
+pub(crate) const SHORT_LENGTH: usize = 6;
 
 /// A conversation's id: a UUIDv7, so that ids sort by creation time.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -110,6 +110,9 @@ impl fmt::Debug for ConversationId {
 pub struct ShortId([u8; SHORT_LENGTH]);
 
 impl ShortId {
+    /// How many characters it has.
+    pub const LENGTH: usize = SHORT_LENGTH;
+
     /// The characters.
     pub fn as_str(&self) -> &str {
         str::from_utf8(&self.0).expect("base62 is ASCII")
@@ -226,7 +229,7 @@ as_json_string!(ConversationId, MessageId);
 
 /// Turns a title into words joined by hyphens, so that it can be typed as a name: `Lisbon,
 /// on a budget` → `lisbon-on-a-budget`.
-pub fn slug(title: &str) -> String {
+pub(crate) fn slug(title: &str) -> String {
     let mut slug = String::new();
     for word in title.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty()) {
         if !slug.is_empty() {

@@ -45,8 +45,8 @@ const COMMON: &[&str] = &[
 ];
 
 /// True for a word that says nothing by itself, such as `the`. The word is one
-/// of [`words`](crate::text::words).
-pub fn is_common_word(word: &str) -> bool {
+/// of [`words`](crate::PlainText::words).
+pub(crate) fn is_common_word(word: &str) -> bool {
     COMMON.binary_search(&word).is_ok()
 }
 
@@ -54,7 +54,7 @@ pub fn is_common_word(word: &str) -> bool {
 ///
 /// A sentence ends at a line's end, and at a full stop, question mark or exclamation mark that a space
 /// follows. Scripts that write these marks without a space after them are understood.
-pub fn each_sentence<'a>(text: &'a str, mut visit: impl FnMut(&'a str)) {
+pub(crate) fn each_sentence<'a>(text: &'a str, mut visit: impl FnMut(&'a str)) {
     for line in text.lines() {
         let mut start = 0;
         let mut letters = line.char_indices().peekable();
@@ -108,8 +108,8 @@ fn is_abbreviation(before: &str) -> bool {
 /// The root of a word, so that forms of a word compare equal: `bicycles` and `bicycle`, `painted`
 /// and `painting`, `colour` and `color`.
 ///
-/// The word is one of [`words`](crate::text::words). A root need not be a word itself.
-pub fn word_root(word: &str) -> String {
+/// The word is one of [`words`](crate::PlainText::words). A root need not be a word itself.
+pub(crate) fn word_root(word: &str) -> String {
     if !word.bytes().all(|letter| letter.is_ascii_lowercase()) || word.len() < 3 {
         return word.to_owned();
     }

@@ -12,7 +12,7 @@ const MORE: &str = "...";
 pub(crate) const INJECTED: &str = "injected";
 
 /// The first characters of a text on one line, with `...` when there is more.
-pub fn preview(text: &str) -> String {
+pub(crate) fn preview(text: &str) -> String {
     shorten(text.split_whitespace())
 }
 

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 /// True for a character without a shape, which could only hide, reorder or smuggle text. Control characters
 /// are not among them, and variation selectors are not.
-pub fn is_invisible(character: char) -> bool {
+pub(crate) fn is_invisible(character: char) -> bool {
     match character {
         // Soft hyphen, grapheme joiner, Arabic letter mark, the blank letters of Hangul and Khmer.
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' => true,

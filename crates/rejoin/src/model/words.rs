@@ -12,7 +12,7 @@ const LONGEST: usize = 64;
 /// Calls `visit` with each word of `text`: lower case, without accents, letters and digits only.
 ///
 /// Scripts written without spaces give one word per character.
-pub fn each_word(text: &str, mut visit: impl FnMut(&str)) {
+pub(crate) fn each_word(text: &str, mut visit: impl FnMut(&str)) {
     let mut word = String::new();
     let mut letters = 0;
     let mut flush = |word: &mut String, letters: &mut usize| {
@@ -54,7 +54,7 @@ pub fn each_word(text: &str, mut visit: impl FnMut(&str)) {
 }
 
 /// The words of a text, in order.
-pub fn words(text: &str) -> Vec<String> {
+pub(crate) fn words(text: &str) -> Vec<String> {
     let mut all = Vec::new();
     each_word(text, |word| all.push(word.to_owned()));
     all

@@ -25,10 +25,7 @@ mod view;
 pub(crate) use attachment::{
     AttachmentWriter, Detached, Settled, cards, erase_unused, fill, read as read_attachment, settle,
 };
-pub use compact::{
-    COMPACT_THRESHOLD, COMPACT_USER_MESSAGE_MAX_TOKENS, Count, NO_SUMMARY, SUMMARY_PROMPT, Spoken,
-    Summarised, compacted, compaction_limit, needs_compaction, user_messages,
-};
+pub use compact::{Spoken, Summarised};
 pub use contents::Contents;
 pub(crate) use contents::{contents, prove};
 #[cfg(feature = "vault")]
@@ -36,7 +33,7 @@ pub(crate) use convert::{Base, Moment, compare, convert};
 pub use diagnose::{Ailment, Diagnosis, Severity, Viewpoint};
 pub(crate) use diagnose::{diagnose_contents, diagnose_place, unusable};
 #[cfg(feature = "formats")]
-pub use export::{Extent, SHORT_ARGUMENTS, Shortened, html, markdown, shortened};
+pub use export::Extent;
 #[cfg(feature = "formats")]
 pub(crate) use export::{Naming, add_to_tree, view_tree};
 #[cfg(feature = "formats")]
@@ -58,10 +55,9 @@ pub use scrub::{Finding, Rechained, ScrubMode, ScrubPlace, Scrubbed};
 pub(crate) use scrub::{scrub_conversation, scrub_state};
 #[cfg(feature = "formats")]
 pub(crate) use sources::unpack;
-pub use synopsis::{synopsis_of, title_of};
 pub use verify::{Survey, Verdict};
 pub(crate) use verify::{absent, survey, verify_conversation};
 pub use view::{
-    CallIdRule, Compaction, EndingRule, Fact, FactKind, FirstRule, ItemRule, Kept, KeptPlace, MediaRule,
-    Recipient, Repair, RepeatRule, Said, TextRule, ThinkingRule, View, Viewed, is_preamble, view,
+    CallIdRule, Compaction, Fact, FactKind, ItemRule, Kept, KeptPlace, MediaRule, Recipient, Repair, Said,
+    ThinkingRule, View, Viewed,
 };

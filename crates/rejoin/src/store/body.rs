@@ -31,15 +31,17 @@ pub struct Searchable {
     pub role: Role,
 }
 
-/// Returns what a search looks at in a stored body; none when it is not a plaintext message.
-pub fn searchable(body: &str) -> Option<Searchable> {
-    let message = Message::from_body(body).ok()?;
-    let mut text = String::new();
-    for words in message.blocks.iter().filter_map(|block| block.words()) {
-        text.push_str(&words);
-        text.push('\n');
+impl Searchable {
+    /// Returns what a search looks at in a stored body; none when it is not a plaintext message.
+    pub fn of(body: &str) -> Option<Self> {
+        let message = Message::from_body(body).ok()?;
+        let mut text = String::new();
+        for words in message.blocks.iter().filter_map(|block| block.words()) {
+            text.push_str(&words);
+            text.push('\n');
+        }
+        Some(Self { text, time: message.created_at.unwrap_or_default(), role: message.role })
     }
-    Some(Searchable { text, time: message.created_at.unwrap_or_default(), role: message.role })
 }
 
 /// True when a body is JSON in all its parts.
@@ -56,5 +58,5 @@ pub(crate) fn time_of(body: &str) -> Time {
         let (time, _) = body[at + NAME.len()..].split_once('"')?;
         time.parse().ok()
     });
-    quick.unwrap_or_else(|| searchable(body).map(|said| said.time).unwrap_or_default())
+    quick.unwrap_or_else(|| Searchable::of(body).map(|said| said.time).unwrap_or_default())
 }

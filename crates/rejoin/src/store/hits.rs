@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::ConversationId;
 use crate::store::backend::{MessageRow, text};
-use crate::store::body::{is_json, searchable};
+use crate::store::body::{Searchable, is_json};
 use crate::store::{Hit, Page, SearchQuery};
 
 /// What was found so far: little more than a page is held.
@@ -24,7 +24,7 @@ impl<'q> Hits<'q> {
     /// Looks at a message.
     pub(crate) fn look_at(&mut self, conversation: ConversationId, row: &MessageRow<'_>) -> Result<()> {
         let body = text(row.body);
-        let Some(said) = searchable(&body) else {
+        let Some(said) = Searchable::of(&body) else {
             // What is no JSON may be damaged: the backend looks, and names it.
             let is_suspect = self.reads_on && !is_json(&body);
             return if is_suspect { Err(Error::corrupt("it is no JSON")) } else { Ok(()) };

@@ -30,7 +30,7 @@ mod newest;
 mod notice;
 mod owner;
 pub(crate) mod place;
-mod quarantined;
+pub(crate) mod quarantined;
 mod query;
 mod reserve;
 #[cfg(feature = "vault")]
@@ -42,31 +42,32 @@ mod turn;
 
 use std::time::Duration;
 
+pub use crate::model::WordQuery;
 pub(crate) use content_hash::{ContentHash, ContentHasher};
 pub use displaced::Displaced;
 pub(crate) use durable::beside;
 pub(crate) use examination::{Examination, Holders, Opened};
 #[cfg(feature = "jsonl")]
-pub use jsonl::{Jsonl, JsonlOptions, JsonlStore};
+pub use jsonl::{JsonlOptions, JsonlStore};
 pub use keeper::Keeper;
-pub use memory::{Memory, MemoryStore};
+pub use memory::MemoryStore;
 pub(crate) use newest::newest_stamp;
 pub(crate) use notice::{Notice, NoticeName, Told, notices, put_notice};
 pub use owner::{Foreign, User};
-pub use quarantined::Quarantined;
+pub(crate) use quarantined::Quarantined;
+pub(crate) use query::Stamp;
 pub use query::{
-    Changed, Cursor, Found, Hit, ListQuery, Order, Page, Row, SearchOrder, SearchQuery, Selection, Stamp,
-    What,
+    Changed, Cursor, Found, Hit, ListQuery, Order, Page, Row, SearchOrder, SearchQuery, Selection, What,
 };
 #[cfg(feature = "vault")]
-pub use sealed::{Key, KeyId, Unlock, VaultStore, Workspace};
+pub use sealed::{Unlock, VaultStore, Workspace};
 #[cfg(feature = "sqlite")]
-pub use sqlite::{Sqlite, SqliteStore};
+pub use sqlite::SqliteStore;
 pub use tree::ConversationTree;
+pub(crate) use turn::Version;
 pub use turn::{
     Anchor, Appended, BlobNames, Capabilities, Change, Children, Entry, Facets, Fault, Note, Opening,
     Outcome, PreviewUpdate, Progress, Put, Rewritten, Safety, Seen, Space, Stale, Target, Task, Turn,
-    Version,
 };
 
 use crate::error::Result;
@@ -82,10 +83,10 @@ pub(crate) const WAIT: Duration = Duration::from_secs(10);
 pub(crate) const REPACK_EVERY: u32 = 5;
 
 /// Called with each message that was read, in order; what it borrows is valid during the call only.
-pub type Visit<'a> = dyn FnMut(Seen<'_>) -> Result<()> + 'a;
+pub(crate) type Visit<'a> = dyn FnMut(Seen<'_>) -> Result<()> + 'a;
 
 /// Called with the name and bytes of each blob that was found, in order of name.
-pub type VisitBlob<'a> = dyn FnMut(&[u8], &[u8]) -> Result<()> + 'a;
+pub(crate) type VisitBlob<'a> = dyn FnMut(&[u8], &[u8]) -> Result<()> + 'a;
 
 /// The reading side of a store.
 ///
@@ -105,7 +106,12 @@ pub trait Read: Send + Sync {
     /// exist, the read fails with not found and visits nothing. Reading an unknown conversation is not found.
     /// Bodies come back byte for byte. A read sees one snapshot: messages that are appended meanwhile are not
     /// visited. An error of the visitor ends the read and is its answer.
-    fn read(&self, id: ConversationId, what: Selection<'_>, visit: &mut Visit<'_>) -> Result<()>;
+    fn read(
+        &self,
+        id: ConversationId,
+        what: Selection<'_>,
+        visit: &mut dyn FnMut(Seen<'_>) -> Result<()>,
+    ) -> Result<()>;
 
     /// Lists conversations.
     ///
@@ -152,7 +158,7 @@ pub trait Read: Send + Sync {
         space: Space,
         owner: Option<ConversationId>,
         named: BlobNames<'_>,
-        visit: &mut VisitBlob<'_>,
+        visit: &mut dyn FnMut(&[u8], &[u8]) -> Result<()>,
     ) -> Result<()>;
 }
 

@@ -250,7 +250,7 @@ impl Hit {
 }
 
 /// A point in the order of changes.
-pub type Stamp = u64;
+pub(crate) type Stamp = u64;
 
 /// Something that changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

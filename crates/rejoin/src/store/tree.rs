@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::model::{Branch, ConversationId, Head, MessageId, Time};
 use crate::store::backend::{
     Amendment, Append, ConversationRow, Edit, MessageRow, NewBody, NewConversation, NewMessage, Node,
-    Removal, State, VisitMessage, Which, taken,
+    Removal, State, Which, taken,
 };
 use crate::store::{Facets, Order, Version};
 
@@ -304,7 +304,11 @@ impl<T: AsRef<[u8]> + for<'b> From<&'b [u8]>> ConversationTree<T> {
     }
 
     /// Visits messages, as [`Rows::messages`](crate::store::backend::Rows::messages) does.
-    pub fn visit(&self, which: Which<'_>, visit: &mut VisitMessage<'_>) -> Result<()> {
+    pub fn visit(
+        &self,
+        which: Which<'_>,
+        visit: &mut dyn FnMut(&MessageRow<'_>) -> Result<()>,
+    ) -> Result<()> {
         let mut show = |message| visit(&self.shown(message));
         match which {
             Which::Path(target) => self.path_to(target).into_iter().try_for_each(show),

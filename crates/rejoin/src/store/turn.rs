@@ -52,7 +52,7 @@ impl Capabilities {
 
 /// Counts the changes of a conversation's header, and what was removed of it. It never falls, nor does
 /// its sum with the number of messages.
-pub type Version = u64;
+pub(crate) type Version = u64;
 
 /// A message as it is read.
 #[derive(Clone, Copy, Debug)]

@@ -1,28 +1,30 @@
 //! What a reader can see, as owned values that can be compared whole.
+//!
+//! The tests of the library use it too, so it names the library as another crate does.
 
-use crate::error::{ErrorKind, Result};
-use crate::model::{ConversationId, Digest, MessageId};
-use crate::store::{BlobNames, ListQuery, Order, Read, Row, Seen, Selection, Space};
+use rejoin::store::{BlobNames, ListQuery, Order, Read, Row, Seen, Selection, Space};
+use rejoin::{ConversationId, Digest, MessageId};
+use rejoin::{ErrorKind, Result};
 
 /// A message as it was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shown {
+pub(crate) struct Shown {
     /// Its id.
-    pub id: MessageId,
+    pub(crate) id: MessageId,
     /// Its parent.
-    pub parent: Option<MessageId>,
+    pub(crate) parent: Option<MessageId>,
     /// Its sequence.
-    pub seq: u32,
+    pub(crate) seq: u32,
     /// The sequence of the first message of its turn.
-    pub turn: u32,
+    pub(crate) turn: u32,
     /// Its link.
-    pub link: Digest,
+    pub(crate) link: Digest,
     /// Its label.
-    pub label: Option<String>,
+    pub(crate) label: Option<String>,
     /// True when it is pinned.
-    pub is_pinned: bool,
+    pub(crate) is_pinned: bool,
     /// Its bytes.
-    pub body: String,
+    pub(crate) body: String,
 }
 
 impl From<Seen<'_>> for Shown {
@@ -42,28 +44,28 @@ impl From<Seen<'_>> for Shown {
 
 /// Everything a store holds, as far as a reader can see it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Visible {
+pub(crate) struct Visible {
     /// Every conversation with its messages in order of arrival, newest activity first.
-    pub conversations: Vec<(Row, Vec<Shown>)>,
+    pub(crate) conversations: Vec<(Row, Vec<Shown>)>,
     /// Every blob that belongs to nothing or to one of the conversations.
-    pub blobs: Vec<ShownBlob>,
+    pub(crate) blobs: Vec<ShownBlob>,
 }
 
 /// A blob as it was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ShownBlob {
+pub(crate) struct ShownBlob {
     /// What it is for.
-    pub space: Space,
+    pub(crate) space: Space,
     /// The conversation it goes with.
-    pub owner: Option<ConversationId>,
+    pub(crate) owner: Option<ConversationId>,
     /// Its name.
-    pub name: Vec<u8>,
+    pub(crate) name: Vec<u8>,
     /// Its bytes.
-    pub bytes: Vec<u8>,
+    pub(crate) bytes: Vec<u8>,
 }
 
 /// Reads everything a store holds.
-pub fn visible(store: &dyn Read) -> Result<Visible> {
+pub(crate) fn visible(store: &dyn Read) -> Result<Visible> {
     let rows = rows(store)?;
     let owners = std::iter::once(None).chain(rows.iter().map(|row| Some(row.id)));
     let mut found = Vec::new();
@@ -84,11 +86,11 @@ pub fn visible(store: &dyn Read) -> Result<Visible> {
 }
 
 /// The error's kind, or the answer: what two stores can be compared by.
-pub(super) fn told<T>(result: Result<T>) -> Result<T, ErrorKind> {
+pub(crate) fn told<T>(result: Result<T>) -> Result<T, ErrorKind> {
     result.map_err(|error| error.kind())
 }
 
-pub(super) const EVERYTHING: ListQuery<'static> = ListQuery {
+pub(crate) const EVERYTHING: ListQuery<'static> = ListQuery {
     project: None,
     status: None,
     idle_since: None,
@@ -100,17 +102,17 @@ pub(super) const EVERYTHING: ListQuery<'static> = ListQuery {
     counts_total: false,
 };
 
-pub(super) fn rows(store: &dyn Read) -> Result<Vec<Row>> {
+pub(crate) fn rows(store: &dyn Read) -> Result<Vec<Row>> {
     Ok(store.list(&EVERYTHING)?.items)
 }
 
 /// The row of one conversation.
-pub(super) fn row(store: &dyn Read, id: ConversationId) -> Result<Option<Row>> {
+pub(crate) fn row(store: &dyn Read, id: ConversationId) -> Result<Option<Row>> {
     let query = ListQuery { only: Some(&[id]), ..EVERYTHING };
     Ok(store.list(&query)?.items.pop())
 }
 
-pub(super) fn read(store: &dyn Read, id: ConversationId, what: Selection<'_>) -> Result<Vec<Shown>> {
+pub(crate) fn read(store: &dyn Read, id: ConversationId, what: Selection<'_>) -> Result<Vec<Shown>> {
     let mut shown = Vec::new();
     store.read(id, what, &mut |seen| {
         shown.push(seen.into());
@@ -120,12 +122,12 @@ pub(super) fn read(store: &dyn Read, id: ConversationId, what: Selection<'_>) ->
 }
 
 /// All messages in order of arrival.
-pub(super) fn messages(store: &dyn Read, id: ConversationId) -> Result<Vec<Shown>> {
+pub(crate) fn messages(store: &dyn Read, id: ConversationId) -> Result<Vec<Shown>> {
     read(store, id, Selection::All { order: Order::OldestFirst, offset: 0, limit: u64::MAX })
 }
 
 /// How many bytes the store counts for each message, in order of arrival: at least those that it has.
-pub(super) fn sizes(store: &dyn Read, id: ConversationId) -> Result<Vec<(MessageId, u64)>> {
+pub(crate) fn sizes(store: &dyn Read, id: ConversationId) -> Result<Vec<(MessageId, u64)>> {
     let mut sizes = Vec::new();
     let all = Selection::All { order: Order::OldestFirst, offset: 0, limit: u64::MAX };
     store.read(id, all, &mut |seen| {
@@ -137,16 +139,16 @@ pub(super) fn sizes(store: &dyn Read, id: ConversationId) -> Result<Vec<(Message
 }
 
 /// How many bytes the store counts for a conversation's messages together.
-pub(super) fn size(store: &dyn Read, id: ConversationId) -> Result<u64> {
+pub(crate) fn size(store: &dyn Read, id: ConversationId) -> Result<u64> {
     Ok(sizes(store, id)?.iter().map(|(_, size)| size).sum())
 }
 
 /// The ids of what was read, in order, with a space after each.
-pub(super) fn names(store: &dyn Read, id: ConversationId, what: Selection<'_>) -> Result<String> {
+pub(crate) fn names(store: &dyn Read, id: ConversationId, what: Selection<'_>) -> Result<String> {
     Ok(read(store, id, what)?.iter().map(|shown| format!("{} ", shown.id)).collect())
 }
 
-pub(super) fn blobs(
+pub(crate) fn blobs(
     store: &dyn Read,
     space: Space,
     owner: Option<ConversationId>,

@@ -26,16 +26,13 @@ mod amend;
 mod append;
 mod append_all;
 mod append_tree;
-mod around;
 mod blobs;
 mod changes;
 mod draft;
 mod find;
-mod interposed;
 mod list;
-mod look;
+pub(crate) mod look;
 mod maintain;
-mod model;
 mod read;
 mod remove;
 mod rewrite;
@@ -44,10 +41,6 @@ mod trial;
 
 use std::sync::Arc;
 
-pub use around::{Around, Write};
-pub use interposed::{Interpose, Interposed};
-pub use look::{Shown, ShownBlob, Visible, visible};
-pub use model::Model;
 use trial::Trial;
 
 use crate::error::Result;
@@ -61,36 +54,30 @@ pub trait Place {
     fn open(&self) -> Arc<dyn Store>;
 }
 
-/// One rule of the contract.
-#[derive(Clone, Copy, Debug)]
-pub struct Rule {
-    /// Its name, which is also its test's.
-    pub name: &'static str,
-    check: fn(&mut Trial<'_>) -> Result<()>,
-}
-
-impl Rule {
-    /// Panics when a store breaks this rule. The place must be fresh.
-    #[track_caller]
-    pub fn check(&self, place: &dyn Place) {
-        if let Err(error) = (self.check)(&mut Trial::new(place)) {
-            panic!("{}: the store failed: {error:?}", self.name);
-        }
+/// Checks one rule of the contract and panics when the store at a fresh place breaks it.
+///
+/// [`conformance!`](crate::conformance) makes a test of each of the [`rules`].
+#[track_caller]
+pub fn check(name: &str, place: &dyn Place) {
+    let rule = RULES.iter().find(|(rule, _)| *rule == name);
+    let (_, check) = rule.unwrap_or_else(|| panic!("there is no rule `{name}`"));
+    if let Err(error) = check(&mut Trial::new(place)) {
+        panic!("{name}: the store failed: {error:?}");
     }
 }
 
-/// Checks the rule of this name.
-#[track_caller]
-pub fn check(name: &str, place: &dyn Place) {
-    let rule = RULES.iter().find(|rule| rule.name == name);
-    rule.unwrap_or_else(|| panic!("there is no rule `{name}`")).check(place);
+/// Names every rule, in the order of the contract.
+pub fn rules() -> impl Iterator<Item = &'static str> {
+    RULES.iter().map(|(name, _)| *name)
 }
+
+/// A rule: its name, which is also its test's, and its check.
+type Rule = (&'static str, fn(&mut Trial<'_>) -> Result<()>);
 
 /// Names every rule once, for the table and for the macro that makes a test of each.
 macro_rules! rules {
     ($dollar:tt $($file:ident { $($rule:ident,)+ })+) => {
-        /// Every rule, in the order of the contract.
-        pub const RULES: &[Rule] = &[$($(Rule { name: stringify!($rule), check: $file::$rule },)+)+];
+        const RULES: &[Rule] = &[$($((stringify!($rule), $file::$rule),)+)+];
 
         /// Makes a module with one test per rule of the store contract.
         ///

@@ -28,18 +28,17 @@ mod vectors;
 
 pub use admin::VaultAdmin;
 #[cfg(feature = "vault")]
-pub use anchor::anchored::Anchored;
+pub(crate) use anchor::anchored::Anchored;
 #[cfg(feature = "vault")]
-pub use anchor::file::AnchorFile;
+pub(crate) use anchor::file::AnchorFile;
 #[cfg(feature = "vault")]
-pub use anchor::pin::PinFiles;
+pub(crate) use anchor::pin::PinFiles;
 #[cfg(feature = "vault")]
 pub use reseal::Reencrypted;
 #[cfg(feature = "vault")]
 pub use slots::{
-    Added, Ask, Cost, Keyholder, Keys, NewSlot, Rotated, Secret, SecretFiles, SecretStore, SecretStores,
-    SlotId, SlotKind, SlotStatus, UnlockRequest, UnlockResponse, VaultId, VaultStatus, status,
+    Added, Cost, Keyholder, Keys, NewSlot, Rotated, Secret, SecretFiles, SecretStore, SecretStores, SlotId,
+    SlotKind, SlotStatus, UnlockRequest, UnlockResponse, VaultId, VaultStatus,
 };
 
-#[cfg(feature = "vault")]
-pub use crate::store::Quarantined;
+pub use crate::store::quarantined::Quarantined;

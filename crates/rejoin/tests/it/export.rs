@@ -1,6 +1,5 @@
 //! Exports for people: what stands in them, and in which order.
 
-use rejoin::export::{html, markdown};
 use rejoin::formats::{SourceBranch, SourceConversation, SourceMessage, SourceParent, SourcePin, Tree};
 use rejoin::{Block, Conversation, Json, Media, MediaKind, Message, Role, Thinking, Time};
 
@@ -140,12 +139,12 @@ messages: 5
 > Look around.
 "#;
 
-    assert_eq!(markdown(&lisbon()).unwrap(), expected);
+    assert_eq!(lisbon().to_markdown().unwrap(), expected);
 }
 
 #[test]
 fn a_page_says_everything_once_and_forbids_itself_the_rest() {
-    let page = html(&lisbon()).unwrap();
+    let page = lisbon().to_html().unwrap();
 
     let count = |text: &str| page.matches(text).count();
     let said = ["Where to eat?", "Fish?", "I look.", "A tasca.", "<h4>By the river</h4>", "Look around."];
@@ -171,7 +170,7 @@ fn branches_that_nest_too_deep_stand_at_the_end_of_the_page() {
     }
     tree.conversations[0].head = parent;
 
-    let page = html(&tree).unwrap();
+    let page = tree.to_html().unwrap();
 
     let shown = |id: &str| page.matches(&format!(">I am {id}.</div>")).count();
     let all: Vec<usize> = (0..200)
@@ -191,7 +190,7 @@ fn huge_answers_of_tools_are_cut_with_a_note() {
     let result = Block::tool_result("c", Json::of(&huge).unwrap());
     tree.messages.push(said("big", "r", None, Message::new(Role::Tool, vec![result])));
 
-    let page = html(&tree).unwrap();
+    let page = tree.to_html().unwrap();
 
     assert!(page.contains("… 10,000 more characters. An export as JSON has all of it."), "{}", page.len());
     assert!(page.len() < 80_000, "{}", page.len());
@@ -201,7 +200,7 @@ fn huge_answers_of_tools_are_cut_with_a_note() {
 fn an_empty_conversation_says_so() {
     let tree = Tree { conversations: vec![SourceConversation::new("none", time(0))], ..Tree::default() };
 
-    assert!(html(&tree).unwrap().contains("Nothing was said."));
-    assert!(markdown(&tree).unwrap().ends_with("# Untitled conversation\n\n*Nothing was said.*\n"));
-    assert!(html(&Tree::default()).is_err() && markdown(&Tree::default()).is_err());
+    assert!(tree.to_html().unwrap().contains("Nothing was said."));
+    assert!(tree.to_markdown().unwrap().ends_with("# Untitled conversation\n\n*Nothing was said.*\n"));
+    assert!(Tree::default().to_html().is_err() && Tree::default().to_markdown().is_err());
 }

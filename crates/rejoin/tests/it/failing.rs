@@ -8,12 +8,12 @@ use std::time::Duration;
 use rejoin::store::backend::Backend;
 use rejoin::store::{
     Appended, BlobNames, Capabilities, Change, Changed, Found, Hit, Keeper, ListQuery, MemoryStore, Outcome,
-    Page, Progress, Put, Read, Row, Safety, SearchQuery, Selection, Space, Stamp, Store, Target, Task, Turn,
-    Version, Visit, VisitBlob,
+    Page, Progress, Put, Read, Row, Safety, SearchQuery, Seen, Selection, Space, Store, Target, Task, Turn,
 };
-use rejoin::testing::{Interpose, Interposed, Write};
 use rejoin::vault::{Quarantined, VaultAdmin};
 use rejoin::{ConversationId, Error, ErrorKind, Result, Time};
+
+use crate::doubles::{Interpose, Interposed, Write};
 
 /// What a failure says.
 pub(crate) const TOLD: &str = "the store failed";
@@ -103,7 +103,12 @@ impl Read for Failing {
         Read::capabilities(&self.inner)
     }
 
-    fn read(&self, id: ConversationId, what: Selection<'_>, visit: &mut Visit<'_>) -> Result<()> {
+    fn read(
+        &self,
+        id: ConversationId,
+        what: Selection<'_>,
+        visit: &mut dyn FnMut(Seen<'_>) -> Result<()>,
+    ) -> Result<()> {
         self.pass()?;
         self.inner.read(id, what, visit)
     }
@@ -123,7 +128,7 @@ impl Read for Failing {
         self.inner.search(query)
     }
 
-    fn changes(&self, after: Stamp, wait: Duration) -> Result<Vec<Changed>> {
+    fn changes(&self, after: u64, wait: Duration) -> Result<Vec<Changed>> {
         self.pass()?;
         Read::changes(&self.inner, after, wait)
     }
@@ -133,7 +138,7 @@ impl Read for Failing {
         space: Space,
         owner: Option<ConversationId>,
         named: BlobNames<'_>,
-        visit: &mut VisitBlob<'_>,
+        visit: &mut dyn FnMut(&[u8], &[u8]) -> Result<()>,
     ) -> Result<()> {
         self.pass()?;
         self.inner.get(space, owner, named, visit)
@@ -151,13 +156,7 @@ impl Store for Failing {
         self.inner.append_all(turns)
     }
 
-    fn amend(
-        &self,
-        id: ConversationId,
-        expected: Option<Version>,
-        change: &Change<'_>,
-        at: Time,
-    ) -> Result<Version> {
+    fn amend(&self, id: ConversationId, expected: Option<u64>, change: &Change<'_>, at: Time) -> Result<u64> {
         self.pass()?;
         self.inner.amend(id, expected, change, at)
     }

@@ -11,10 +11,11 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use rejoin::store::{ListQuery, Read, Safety, SqliteStore, Store, Task};
-use rejoin::testing::{Visible, visible};
 use rejoin::{Archive, Conversation, ErrorKind, List, Message, Result, Search, StoreUrl};
 use rusqlite::Connection;
 use tempfile::TempDir;
+
+use crate::look::{Visible, visible};
 
 /// A small store in one file: two conversations, a branch, a label, an index that covers half of it.
 fn sample(directory: &Path) -> PathBuf {

@@ -6,6 +6,7 @@ mod async_recorder;
 mod attacks;
 mod beginnings;
 mod broken;
+mod doubles;
 mod export;
 mod failing;
 mod formats;
@@ -13,8 +14,12 @@ mod held;
 mod hostile;
 mod jsonl;
 mod layers;
+#[expect(dead_code, reason = "the conformance suite uses the rest")]
+#[path = "../../src/testing/look.rs"]
+mod look;
 mod model;
 mod older;
+mod oracle;
 mod previews;
 mod public_items;
 mod real_agent;

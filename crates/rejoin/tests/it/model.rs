@@ -9,14 +9,14 @@ use proptest::test_runner::{Config, TestCaseError, TestCaseResult};
 use rejoin::store::{
     Anchor, BlobNames, Change, Children, Cursor, Entry, Facets, JsonlStore, ListQuery, MemoryStore, Note,
     Opening, Order, PreviewUpdate, Put, Read, Rewritten, Safety, SearchOrder, SearchQuery, Selection, Space,
-    SqliteStore, Stale, Store, Target, Task, Turn,
+    SqliteStore, Stale, Store, Target, Task, Turn, WordQuery,
 };
-use rejoin::testing::{Model, Shown, Visible, visible};
-use rejoin::text::WordQuery;
 use rejoin::{
     Block, Branch, ConversationId, Digest, ErrorKind, Message, MessageId, Result, Role, Status, Time,
 };
 
+use crate::look::{Shown, Visible, visible};
+use crate::oracle::Model;
 use crate::vault::{TwoHands, sealed};
 
 /// Few conversations and few ids, so that operations meet.

@@ -10,14 +10,15 @@ use rejoin::store::{
     BlobNames, Change, JsonlStore, MemoryStore, Order, PreviewUpdate, Put, Rewritten, Safety, Selection,
     Space, SqliteStore, Store, Task,
 };
-use rejoin::testing::{Interposed, visible};
 use rejoin::{
     Archive, AuditAction, AuditQuery, Block, Conversation, ConversationId, Finding, Json, List, Message,
     Project, Redaction, ScrubMode, ScrubPlace, Search, StoreUrl, Thinking, ToolCall, ToolResult,
 };
 use serde_json::json;
 
+use crate::doubles::Interposed;
 use crate::held::Held;
+use crate::look::visible;
 use crate::residue::holding;
 use crate::vault::{Inner, sealed};
 use crate::vault_anew::Mortal;
@@ -273,7 +274,7 @@ fn a_scrub_keeps_ids_places_pins_and_everything_that_is_no_secret() {
     archive.removal().scrub(id, ScrubMode::Replace).unwrap();
 
     let after = visible(archive.store()).unwrap().conversations.remove(0).1;
-    let outline = |all: &[rejoin::testing::Shown]| {
+    let outline = |all: &[crate::look::Shown]| {
         all.iter().map(|one| (one.id, one.parent, one.seq, one.turn, one.is_pinned)).collect::<Vec<_>>()
     };
     assert_eq!(outline(&after), outline(&before));

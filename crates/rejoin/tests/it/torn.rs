@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rejoin::service::{ConversationRecordInput, ConversationStorageService, RecoverySnapshot};
-use rejoin::store::{BlobNames, MemoryStore, Read, Space, Store, VisitBlob};
-use rejoin::testing::Around;
+use rejoin::store::{BlobNames, MemoryStore, Read, Space, Store};
 use rejoin::{Archive, Conversation, ConversationId, Message, Result, Time};
+
+use crate::doubles::{Around, a_store};
 
 /// A store that shows the first half of what conversations own in a space, some times, and counts who looks.
 struct Tearing {
@@ -33,6 +34,8 @@ impl Tearing {
     }
 }
 
+a_store!(Tearing);
+
 impl Around for Tearing {
     fn inner(&self) -> &dyn Store {
         &self.inner
@@ -43,7 +46,7 @@ impl Around for Tearing {
         space: Space,
         owner: Option<ConversationId>,
         named: BlobNames<'_>,
-        visit: &mut VisitBlob<'_>,
+        visit: &mut dyn FnMut(&[u8], &[u8]) -> Result<()>,
     ) -> Result<()> {
         if space != self.space || owner.is_none() {
             return self.inner.get(space, owner, named, visit);

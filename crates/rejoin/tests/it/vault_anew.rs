@@ -9,13 +9,13 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use rejoin::store::backend::{Backend, ConversationRow, Rows, Which};
 use rejoin::store::{BlobNames, Children, JsonlStore, Order, Space, SqliteStore, Task};
-use rejoin::testing::{Interpose, Interposed, Write};
 use rejoin::vault::{Keys, Reencrypted};
 use rejoin::{
     Archive, Conversation, ConversationId, Error, ErrorKind, Existing, Message, Result, Search, StoreUrl,
     Time,
 };
 
+use crate::doubles::{Interpose, Interposed, Write};
 use crate::vault::Inner;
 use crate::vault_keys::{Machine, titles, verified};
 

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use rejoin::store::backend::Backend;
 use rejoin::store::{BlobNames, Keeper, ListQuery, Order, Read, Space, VaultStore};
-use rejoin::testing::{Interpose, Interposed, Write};
 use rejoin::vault::Keys;
 use rejoin::{Archive, ConversationId, Message, PurgeKeys, PurgeReason, Result, StoreUrl};
 
+use crate::doubles::{Interpose, Interposed, Write};
 use crate::vault::Inner;
 use crate::vault_anew::{inner, keys_in_use};
 use crate::vault_keys::{Machine, say, verified};

@@ -6,11 +6,12 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use rejoin::store::backend::{Backend, Rows, VisitMessage, Which};
+use rejoin::store::backend::{Backend, MessageRow, Rows, Which};
 use rejoin::store::{BlobNames, JsonlStore, MemoryStore, Put, Space, SqliteStore, VaultStore};
-use rejoin::testing::{Interpose, Interposed, Write};
 use rejoin::vault::{Keyholder, Keys, NewSlot, SecretFiles, SecretStores};
 use rejoin::{Archive, Conversation, ConversationId, Message, Result, Time};
+
+use crate::doubles::{Interpose, Interposed, Write};
 
 /// How many conversations are rotated.
 const CONVERSATIONS: usize = 25;
@@ -75,7 +76,7 @@ impl Interpose for Counting {
         rows: &dyn Rows,
         id: ConversationId,
         which: Which<'_>,
-        visit: &mut VisitMessage<'_>,
+        visit: &mut dyn FnMut(&MessageRow<'_>) -> Result<()>,
     ) -> Result<()> {
         rows.messages(id, which, &mut |row| {
             self.count(|asked| asked.messages += 1);

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rejoin::store::{BlobNames, JsonlStore, ListQuery, SqliteStore, Store};
-use rejoin::testing::{Around, Write};
 use rejoin::vault::{
     Keyholder, NewSlot, Secret, SecretFiles, SecretStore, SecretStores, SlotId, UnlockResponse, VaultId,
 };
@@ -17,6 +16,7 @@ use rejoin::{
     PurgeReason, Retention, ScrubMode, StoreUrl, Sweep, Swept, Time,
 };
 
+use crate::doubles::{Around, Write, a_store};
 use crate::vault_keys::{CHEAP, Machine, copy_directory, say, titles, verified};
 use crate::vault_spaces::KEYS;
 
@@ -144,6 +144,8 @@ struct CutOff {
     archive: Archive,
     store: Arc<dyn Store>,
 }
+
+a_store!(CutOff);
 
 impl Around for CutOff {
     fn inner(&self) -> &dyn Store {

@@ -1,6 +1,6 @@
 //! What is asked: the words that an answer must be about, and the kind of thing that is wanted.
 
-use rejoin::text::{each_sentence, is_common_word, word_root, words};
+use rejoin::PlainText;
 
 /// More words than this make a text, not a question.
 const MOST_TERMS: usize = 32;
@@ -249,7 +249,7 @@ impl Question {
     /// Reads a message. The last question in it counts; without one, the whole.
     pub(super) fn read(text: &str) -> Self {
         let mut asked = None;
-        each_sentence(text, |sentence| {
+        PlainText::each_sentence(text, |sentence| {
             if is_question(sentence) {
                 asked = Some(sentence);
             }
@@ -269,15 +269,15 @@ impl Question {
     }
 
     fn of_words(text: &str) -> Self {
-        let all = words(text);
+        let all = PlainText::words(text);
         let mut kind = kind_asked(&all);
         let mut attribute = None;
         let mut terms: Vec<Term> = Vec::new();
         for (place, word) in all.iter().enumerate() {
-            if is_common_word(word) || ASKING.contains(&word.as_str()) {
+            if PlainText::is_common_word(word) || ASKING.contains(&word.as_str()) {
                 continue;
             }
-            let root = word_root(word);
+            let root = PlainText::word_root(word);
             let is_chosen = place > 0 && CHOOSING.contains(&all[place - 1].as_str());
             let named = kind_named(&root);
             if attribute.is_none() && (is_chosen || named.is_some()) {
@@ -322,7 +322,7 @@ pub(super) fn is_question(sentence: &str) -> bool {
     if bare.ends_with('.') {
         return false;
     }
-    let start = words(sentence.get(..sentence.len().min(80)).unwrap_or(sentence));
+    let start = PlainText::words(sentence.get(..sentence.len().min(80)).unwrap_or(sentence));
     let opens = |word: Option<&String>| word.is_some_and(|word| OPENINGS.contains(&word.as_str()));
     let names_someone = start.get(1).is_some_and(|word| SUBJECTS.contains(&word.as_str()));
     // "What I like is tea" states, "what do I like" and "what colour is it" ask.
@@ -341,7 +341,7 @@ fn is_fragment(text: &str) -> bool {
     const VERBS: &[&str] = &[
         "is", "are", "was", "were", "am", "be", "has", "have", "had", "will", "i", "we", "ist", "est", "es",
     ];
-    let all = words(text);
+    let all = PlainText::words(text);
     let is_short = all.len() <= 3 && text.chars().count() <= 40;
     is_short
         && !text.trim_end().ends_with(['.', '!'])
@@ -389,7 +389,7 @@ fn is_about_itself(words: &[String], terms: &[Term]) -> bool {
     let names_you = words.iter().any(|word| ["you", "your", "yourself"].contains(&word.as_str()));
     let reports =
         words.iter().any(|word| ["said", "say", "told", "tell", "mentioned"].contains(&word.as_str()));
-    let itself = |term: &Term| ITSELF.iter().any(|word| word_root(word) == term.root);
+    let itself = |term: &Term| ITSELF.iter().any(|word| PlainText::word_root(word) == term.root);
     names_you && !reports && terms.iter().all(itself)
 }
 

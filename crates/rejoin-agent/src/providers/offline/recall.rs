@@ -4,9 +4,8 @@
 //! be in a statement; one shared word is not an answer. Among equals the newest comes
 //! first, because people change their minds.
 
-use rejoin::text::{each_sentence, each_word, word_root};
 use rejoin::view::Viewed;
-use rejoin::{MessageId, Role};
+use rejoin::{MessageId, PlainText, Role};
 
 use crate::providers::offline::is_own;
 use crate::providers::offline::question::{Question, is_negated, is_question};
@@ -113,7 +112,7 @@ fn text_of(block: &rejoin::Block) -> Option<&str> {
 fn statements(text: &str) -> Vec<&str> {
     const PRONOUNS: &[&str] = &["it ", "it's ", "they ", "he ", "she ", "its ", "his ", "her ", "their "];
     let mut all: Vec<&str> = Vec::new();
-    each_sentence(text, |sentence| {
+    PlainText::each_sentence(text, |sentence| {
         if is_question(sentence) {
             return;
         }
@@ -147,8 +146,8 @@ fn candidate<'a>(question: &Question, statement: &'a str, message: usize) -> Opt
     while !statement.is_char_boundary(looked_at) {
         looked_at -= 1;
     }
-    each_word(&statement[..looked_at], |word| {
-        let root = word_root(word);
+    PlainText::each_word(&statement[..looked_at], |word| {
+        let root = PlainText::word_root(word);
         for (place, term) in question.terms.iter().enumerate() {
             if term.root == root {
                 candidate.terms |= 1 << place;
@@ -160,7 +159,7 @@ fn candidate<'a>(question: &Question, statement: &'a str, message: usize) -> Opt
     if candidate.terms == 0 {
         return None;
     }
-    candidate.is_negated = is_negated(&rejoin::text::words(&statement[..looked_at]), 0);
+    candidate.is_negated = is_negated(&PlainText::words(&statement[..looked_at]), 0);
     Some(candidate)
 }
 
@@ -193,5 +192,5 @@ fn worth(question: &Question, candidate: &Candidate<'_>, weights: &[f64]) -> Opt
 }
 
 fn same_words(one: &str, other: &str) -> bool {
-    rejoin::text::words(one) == rejoin::text::words(other)
+    PlainText::words(one) == PlainText::words(other)
 }

@@ -1,6 +1,6 @@
 //! The request that a path becomes, for each provider that could be asked.
 
-use rejoin::view::{Said, view};
+use rejoin::view::{Said, View};
 use rejoin::{Block, Fields, Role};
 use rejoin_agent::{
     Api, Http, HttpSettings, LimitField, Provider, Quirks, Request, ThinkingBudget, ToolSpec,
@@ -62,7 +62,7 @@ impl Asked {
             is_pinned: entry.is_pinned,
             message: &entry.message,
         });
-        let messages = &view(&said.collect::<Vec<_>>(), &[], &self.provider.recipient()).messages;
+        let messages = &View::of(&said.collect::<Vec<_>>(), &[], &self.provider.recipient()).messages;
         let (model, system, tools) = ("model-1", "Be kind.", &self.tools);
         let request = Request { model, system, messages, tools, max_tokens: Some(4096) };
         self.provider.written(&request).unwrap()

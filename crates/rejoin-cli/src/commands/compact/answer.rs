@@ -1,6 +1,6 @@
 //! What `rejoin compact` answers when it does nothing: a forecast, or why there is nothing to do.
 
-use rejoin::compact::Fact;
+use rejoin::view::Fact;
 use rejoin::{Json, MessageId, StoredConversation};
 use rejoin_agent::Foreseen;
 use serde::Serialize;

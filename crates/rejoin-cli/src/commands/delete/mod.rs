@@ -4,7 +4,7 @@ mod plan;
 mod report;
 
 use rejoin::store::Children;
-use rejoin::{Archive, SHORT_LENGTH};
+use rejoin::{Archive, ShortId};
 
 use crate::context::{Consent, Context};
 use crate::error::Failure;
@@ -63,7 +63,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
 /// Digits alone, fewer than an id has.
 fn is_list_number(id: &str) -> bool {
     let id = id.trim();
-    !id.is_empty() && id.len() < SHORT_LENGTH && id.bytes().all(|byte| byte.is_ascii_digit())
+    !id.is_empty() && id.len() < ShortId::LENGTH && id.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// Deletes, and corrects the counts by what was really there.

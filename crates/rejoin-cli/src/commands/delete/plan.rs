@@ -4,10 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use rejoin::store::{Children, Order, Selection};
-use rejoin::{
-    Archive, Conversation, ConversationId, Error, ErrorKind, EventKind, MessageId, Named, SHORT_LENGTH,
-    StoredConversation, Time,
-};
+use rejoin::{Archive, Conversation, ConversationId, Error, ErrorKind, EventKind, MessageId, Named, ShortId, StoredConversation, Time};
 
 use crate::error::{Failure, Kind};
 use crate::named;
@@ -236,7 +233,7 @@ fn is_message(archive: &Archive, name: &str) -> Result<bool, Failure> {
     if let Some((conversation, message)) = name.split_once('/') {
         return Ok(archive.names().conversation(conversation).is_ok() && message.parse::<MessageId>().is_ok());
     }
-    let has_form = name.len() == SHORT_LENGTH && name.parse::<MessageId>().is_ok();
+    let has_form = name.len() == ShortId::LENGTH && name.parse::<MessageId>().is_ok();
     Ok(has_form && !was_conversation(archive, name)?)
 }
 

@@ -2,10 +2,8 @@
 
 use std::path::PathBuf;
 
-use rejoin::export::{html, markdown};
 use rejoin::formats::{FORMATS, Format, Key, Written};
-use rejoin::text::slug;
-use rejoin::{Archive, Extent, StoredConversation};
+use rejoin::{Archive, Extent, PlainText, StoredConversation};
 
 use super::selection::Wanted;
 use crate::error::Failure;
@@ -94,11 +92,11 @@ impl Kind {
         match self {
             Kind::Markdown => {
                 let tree = archive.exports().tree_as_kept(stored.id, extent).map_err(failed)?;
-                Ok(text(".md", markdown(&tree)?))
+                Ok(text(".md", tree.to_markdown()?))
             }
             Kind::Html => {
                 let tree = archive.exports().tree_as_kept(stored.id, extent).map_err(failed)?;
-                Ok(text(".html", html(&tree)?))
+                Ok(text(".html", tree.to_html()?))
             }
             Kind::Format(format) => {
                 let mut tree = archive.exports().tree_for(format, stored.id, extent).map_err(failed)?;
@@ -127,7 +125,7 @@ fn explain(error: rejoin::Error, stored: &StoredConversation) -> Failure {
 /// A name that every file system takes: the words of the title, the id, that of the
 /// message where it ends, and an ending.
 pub(super) fn file_name(wanted: &Wanted, ending: &str) -> String {
-    let mut words = slug(wanted.stored.title());
+    let mut words = PlainText::slug(wanted.stored.title());
     let end = (0..=NAME.min(words.len())).rev().find(|end| words.is_char_boundary(*end)).unwrap_or(0);
     words.truncate(end);
     let words = words.trim_end_matches('-');

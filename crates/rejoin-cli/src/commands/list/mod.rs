@@ -5,7 +5,7 @@ mod draw;
 use std::collections::HashMap;
 use std::io::Write;
 
-use rejoin::{Archive, ConversationId, List, Listed, Status, Time};
+use rejoin::{Archive, ConversationId, List, Listed, Status, StoredConversation, Time};
 
 use crate::context::Context;
 use crate::error::Failure;
@@ -111,7 +111,7 @@ impl Args {
 }
 
 /// A page and the total, with each conversation as it stands at the time that the query was made for.
-fn standing(query: &List, now: Time, archive: &Archive, context: &Context) -> Result<(Listed, u64), Failure> {
+fn standing(query: &List, now: Time, archive: &Archive, context: &Context) -> Result<(Listed<StoredConversation>, u64), Failure> {
     let listed = archive.list(query)?;
     let items = listed.items.into_iter().map(|stored| context.as_of(now, stored)).collect();
     Ok((Listed { items, ..listed }, archive.reader().count(query)?))
@@ -119,7 +119,7 @@ fn standing(query: &List, now: Time, archive: &Archive, context: &Context) -> Re
 
 /// What is shown at once.
 struct Page {
-    listed: Listed,
+    listed: Listed<StoredConversation>,
     total: u64,
     active: Option<ConversationId>,
 }

@@ -4,9 +4,8 @@ mod draw;
 
 use std::collections::BTreeMap;
 
-use rejoin::store::SearchOrder;
-use rejoin::text::WordQuery;
-use rejoin::{Archive, ConversationId, MessageId, Role, Search, Searched, StoredConversation, Time};
+use rejoin::store::{SearchOrder, WordQuery};
+use rejoin::{Archive, ConversationId, Listed, MessageId, Role, Search, SearchHit, StoredConversation, Time};
 use serde::Serialize;
 
 use crate::context::Context;
@@ -149,7 +148,7 @@ impl Args {
 
 fn conversations_of(
     archive: &Archive,
-    found: &Searched,
+    found: &Listed<SearchHit>,
 ) -> Result<BTreeMap<ConversationId, StoredConversation>, Failure> {
     let mut conversations = BTreeMap::new();
     for hit in &found.items {
@@ -167,7 +166,7 @@ fn conversations_of(
 }
 
 fn page<'a>(
-    found: &'a Searched,
+    found: &'a Listed<SearchHit>,
     conversations: &'a BTreeMap<ConversationId, StoredConversation>,
     search: &Search,
 ) -> Result<Page<'a, Hit<'a>>, Failure> {

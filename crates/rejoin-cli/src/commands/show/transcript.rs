@@ -4,9 +4,8 @@
 
 use std::io::{self, Write};
 
-use rejoin::export::{SHORT_ARGUMENTS, Shortened, shortened};
+use rejoin::{Block, Json, Media, MessageId, PathReader, PlainText, StoredConversation, StoredMessage};
 use rejoin::view::Compaction;
-use rejoin::{Block, Json, Media, MessageId, PathReader, StoredConversation, StoredMessage};
 
 use crate::compaction::{Extent, facts, losses};
 use crate::error::Failure;
@@ -152,7 +151,7 @@ impl Transcript<'_> {
         if self.length == Length::Whole {
             return self.write_text(Meaning::Tool, text, output);
         }
-        let Shortened { lines, more } = shortened(text);
+        let (lines, more) = PlainText::beginning(text);
         for line in lines {
             self.write_text(Meaning::Tool, &line, output)?;
         }
@@ -166,7 +165,7 @@ impl Transcript<'_> {
     fn brief(&self, json: &Json) -> String {
         match self.length {
             Length::Whole => json.as_str().to_owned(),
-            Length::Short => fit::snippet(json.as_str(), SHORT_ARGUMENTS),
+            Length::Short => fit::snippet(json.as_str(), PlainText::SHORT_ARGUMENTS),
         }
     }
 

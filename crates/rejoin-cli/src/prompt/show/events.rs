@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use rejoin::compact::Fact;
+use rejoin::view::Fact;
 use rejoin::{BegunAgain, ConversationId, Json, MessageId, Receipt, Redacted, SavingState};
 use rejoin_agent::{Compacted, Event, Piece, Stop};
 use serde::Serialize;

@@ -14,7 +14,7 @@ mod rows;
 pub(crate) use page::{Desk, Paged, about_unseen, print_all, screen, show, show_before};
 pub(crate) use rows::Line;
 
-use rejoin::text::is_invisible;
+use rejoin::PlainText;
 use unicode_width::UnicodeWidthChar;
 
 use super::{escape, size};
@@ -182,7 +182,7 @@ fn is_plain(letter: char) -> bool {
     !RESERVED.contains(&letter)
         && is_printable(letter)
         && !is_mark(letter)
-        && !is_invisible(letter)
+        && !PlainText::is_invisible(letter)
         // The blank of Braille, the empty note head, the stand-in for an object.
         && !matches!(letter, '\u{2800}' | '\u{1d159}' | '\u{fffc}')
         && matches!(letter.width(), Some(1 | 2))
@@ -206,7 +206,7 @@ fn is_script_mark(letter: char) -> bool {
     let is_general = matches!(letter, '\u{300}'..='\u{36f}' | '\u{483}'..='\u{489}' | '\u{1ab0}'..='\u{1aff}')
         || matches!(letter, '\u{1dc0}'..='\u{1dff}' | '\u{20d0}'..='\u{20ff}' | '\u{fe00}'..='\u{fe2f}')
         || letter >= '\u{e0000}';
-    is_mark(letter) && !is_general && !is_invisible(letter)
+    is_mark(letter) && !is_general && !PlainText::is_invisible(letter)
 }
 
 fn is_right_to_left(letter: char) -> bool {

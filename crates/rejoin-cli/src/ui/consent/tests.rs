@@ -90,7 +90,7 @@ proptest! {
         let rows = rows::lay_out(&Line::edged(&shown, |_| Meaning::Plain), columns, Paint::Plain);
 
         for row in rows {
-            let acts = row.painted.chars().find(|letter| letter.is_control() || is_invisible(*letter));
+            let acts = row.painted.chars().find(|letter| letter.is_control() || PlainText::is_invisible(*letter));
             prop_assert_eq!(acts, None);
             prop_assert_eq!(clean::block(&row.painted), row.painted);
         }

@@ -5,7 +5,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use rejoin::Conversation;
-use rejoin::export::html;
 use rejoin::formats::{SourceBranch, SourceConversation, SourceMessage, SourceParent, Tree};
 use serde_json::{Value, json};
 
@@ -114,7 +113,7 @@ fn a_page_with_a_payload_for_its_title_does_nothing_even_without_its_policy() {
     let page = directory.path().join("page.html");
 
     for payload in payloads() {
-        fs::write(&page, html(&tree(&payload)).unwrap()).unwrap();
+        fs::write(&page, tree(&payload).to_html().unwrap()).unwrap();
         let happened = browser.visit(&without_policy(&page));
         let unexpected = browser.evaluate(UNEXPECTED);
 

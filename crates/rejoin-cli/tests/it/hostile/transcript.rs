@@ -1,7 +1,6 @@
 //! Exported Markdown: what was said makes no heading, no tag, no image and no link but to a page.
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
-use rejoin::export::markdown;
 
 use crate::hostile::page::tree;
 use crate::hostile::payloads;
@@ -53,7 +52,7 @@ fn nothing_that_was_said_becomes_structure_of_the_document() {
     let all: Vec<(String, Vec<String>)> = payloads()
         .into_iter()
         .map(|payload| {
-            let text = markdown(&tree(&payload)).unwrap();
+            let text = tree(&payload).to_markdown().unwrap();
             let acts = text.chars().filter(|letter| letter.is_control() && !matches!(letter, '\n' | '\t'));
             let found = broken(&text).into_iter().chain(acts.map(|letter| letter.escape_debug().to_string()));
             (payload, found.collect())

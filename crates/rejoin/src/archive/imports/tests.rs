@@ -11,10 +11,10 @@ use tempfile::TempDir;
 use super::*;
 use crate::ErrorKind;
 use crate::archive::List;
+use crate::doubles::{Around, Write, a_store};
 use crate::formats::ReadLimits;
 use crate::model::MessageId;
 use crate::store::{MemoryStore, Order, Store};
-use crate::testing::{Around, Write};
 
 /// A store in memory that counts what is written to it, and fails once where a test says so.
 #[derive(Default)]
@@ -26,6 +26,8 @@ struct Watched {
     /// What somebody else does just before the next write.
     meanwhile: Mutex<Option<Box<dyn FnOnce() + Send>>>,
 }
+
+a_store!(Watched);
 
 impl Around for Watched {
     fn inner(&self) -> &dyn Store {

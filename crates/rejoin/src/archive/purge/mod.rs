@@ -18,8 +18,8 @@ pub use reason::PurgeReason;
 pub use report::{PurgeFailure, PurgeReport};
 use unowned::Unowned;
 
-use crate::archive::prompt_history::PromptHistory;
 use crate::archive::runs::Runs;
+use crate::archive::state::prompt_history::PromptHistory;
 use crate::archive::{Archive, ArchiveRemoval, AuditAction, AuditEntry};
 use crate::error::{Error, Result};
 use crate::model::{ConversationId, StoredConversation};

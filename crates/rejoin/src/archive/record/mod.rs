@@ -28,7 +28,7 @@ use crate::archive::status::Ending;
 use crate::archive::{Archive, Handle};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{
-    Block, Conversation, ConversationId, Message, MessageId, Receipt, StoredConversation, incomplete,
+    Block, Conversation, ConversationId, Incomplete, Message, MessageId, Receipt, StoredConversation,
 };
 use crate::ops::{in_line, stamp};
 use crate::store::{Displaced, Safety, Stale};
@@ -154,7 +154,7 @@ impl Recorder {
     /// Only a turn that is wrong in itself is an error: one that is not complete, or too large. It is not
     /// kept then. When the store fails the messages wait.
     pub fn append(&mut self, mut messages: Vec<Message>) -> Result<Saved> {
-        if let Some(lack) = incomplete(&messages) {
+        if let Some(lack) = Incomplete::of(&messages) {
             return Err(Error::invalid(format!("the turn is not complete: {lack}")));
         }
         let now = self.handle.archive().now();

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::archive::{Archive, ArchiveOpenTurns};
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::{ConversationId, Message, MessageId, Receipt, Time, interrupted};
+use crate::model::{ConversationId, Message, MessageId, Receipt, Time};
 use crate::ops::{in_line, stamp};
 use crate::store::{BlobNames, Put, Safety, Space, Stale};
 
@@ -94,7 +94,7 @@ impl OpenTurn {
     ///
     /// There are none when nothing had arrived that can be kept.
     pub fn messages(&self) -> Vec<Message> {
-        let mut messages = interrupted(self.partial.clone(), self.results.clone());
+        let mut messages = self.partial.clone().interrupted(self.results.clone());
         stamp(&mut messages, self.saved_at);
         messages
     }

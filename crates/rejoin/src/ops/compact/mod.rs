@@ -12,32 +12,10 @@ pub(super) use select::{Selected, select};
 
 use crate::error::Result;
 use crate::model::{Block, MediaKind, Message, MessageId, Role};
-use crate::ops::view::{Compaction, Kept, Recipient, Said, View, is_preamble, view};
+use crate::ops::view::{Compaction, Kept, Recipient, Said, View};
 
 /// Counts the tokens of a text.
-pub type Count<'a> = dyn Fn(&str) -> u64 + 'a;
-
-/// The part of a context window above which a conversation is compacted.
-pub const COMPACT_THRESHOLD: f64 = 0.8;
-
-/// How many tokens of the user's own messages stay.
-pub const COMPACT_USER_MESSAGE_MAX_TOKENS: u64 = 20_000;
-
-/// What a summariser is asked.
-pub const SUMMARY_PROMPT: &str = "\
-Please provide a concise summary of the conversation so far.
-
-Focus on:
-- Key decisions made
-- Important information shared
-- Current state of work
-- Any unresolved issues or next steps
-
-Keep the summary focused and under 500 tokens. \
-This summary will be used to continue the conversation with compressed history.";
-
-/// What stands for a summary that could not be had.
-pub const NO_SUMMARY: &str = "(summary unavailable)";
+pub(super) type Count<'a> = dyn Fn(&str) -> u64 + 'a;
 
 /// What a summary begins with, for the model that reads it.
 const PREFIX: &str = "Summary of earlier conversation:\n\n";
@@ -48,29 +26,10 @@ const OTHER_PREFIXES: [&str; 1] = ["Summary: "];
 /// The threshold when it is not a part of anything: the least that is one.
 const LEAST_THRESHOLD: f64 = 0.01;
 
-/// The most tokens of a history that is not compacted. A threshold outside of (0, 1] is moved into it.
-pub fn compaction_limit(window: u64, threshold: f64) -> u64 {
-    let threshold =
-        if threshold.is_nan() { COMPACT_THRESHOLD } else { threshold.clamp(LEAST_THRESHOLD, 1.0) };
-    #[expect(
-        clippy::cast_precision_loss,
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "windows are far below 2^53, and a threshold is between 0 and 1"
-    )]
-    let limit = (window as f64 * threshold).floor() as u64;
-    limit
-}
-
-/// True when a history of so many tokens should be compacted.
-pub fn needs_compaction(tokens: u64, window: u64, threshold: f64) -> bool {
-    tokens > compaction_limit(window, threshold)
-}
-
 /// The words of a summary message: the model's, or what stands for them.
 pub(super) fn summary_text(answer: &str) -> String {
     let words = answer.trim();
-    format!("{PREFIX}{}", if words.is_empty() { NO_SUMMARY } else { words })
+    format!("{PREFIX}{}", if words.is_empty() { Compaction::NO_SUMMARY } else { words })
 }
 
 /// A message of the user, as text.
@@ -90,19 +49,20 @@ impl AsRef<str> for Spoken {
     }
 }
 
-/// The user's own messages that a compaction may choose from, oldest first.
-///
-/// Summaries are not among them, nor what a program said in the user's name, nor empty messages. Pinned ones
-/// stay in any case, and are not among them either.
-pub fn user_messages(path: &[Said<'_>]) -> Vec<Spoken> {
-    let spoken = path
-        .iter()
-        .enumerate()
-        .filter(|(_, said)| said.message.role == Role::User && !said.is_pinned && !is_summary(said.message));
-    spoken
-        .map(|(place, said)| Spoken { id: said.id, place, text: said.message.text() })
-        .filter(|spoken| !spoken.text.trim().is_empty() && !is_preamble(&spoken.text))
-        .collect()
+impl Spoken {
+    /// The user's own messages that a compaction may choose from, oldest first.
+    ///
+    /// Summaries are not among them, nor what a program said in the user's name, nor empty messages. Pinned
+    /// ones stay in any case, and are not among them either.
+    pub fn all(path: &[Said<'_>]) -> Vec<Self> {
+        let spoken = path.iter().enumerate().filter(|(_, said)| {
+            said.message.role == Role::User && !said.is_pinned && !is_summary(said.message)
+        });
+        spoken
+            .map(|(place, said)| Self { id: said.id, place, text: said.message.text() })
+            .filter(|spoken| !spoken.text.trim().is_empty() && !Compaction::is_preamble(&spoken.text))
+            .collect()
+    }
 }
 
 fn is_summary(message: &Message) -> bool {
@@ -125,30 +85,69 @@ pub struct Summarised<'a> {
     pub pending: Option<usize>,
 }
 
-/// The message that compacts a path, and what it holds: append it, and the view begins there.
-pub fn compacted(
-    path: &[Said<'_>],
-    ignored: &[MessageId],
-    recipient: &Recipient,
-    summarised: Summarised<'_>,
-    count: &Count<'_>,
-) -> Result<(Message, Compaction)> {
-    let mut compaction = kept(path, summarised, count);
-    compaction.trimmed = summarised.trimmed;
-    let text = summary_text(summarised.answer);
-    let message = compaction.to_message(&text)?;
-    let longer: Vec<Said<'_>> =
-        path.iter().copied().chain([Said { id: None, is_pinned: false, message: &message }]).collect();
-    let (before, after) = (view(path, ignored, recipient), view(&longer, ignored, recipient));
-    compaction.tokens_before = tokens(&before, count);
-    compaction.tokens_after = tokens(&after, count);
-    compaction.lost = lost(&before, &after);
-    Ok((compaction.to_message(&text)?, compaction))
+impl Compaction {
+    /// The part of a context window above which a conversation is compacted.
+    pub const THRESHOLD: f64 = 0.8;
+
+    /// How many tokens of the user's own messages stay.
+    pub const USER_TOKENS: u64 = 20_000;
+
+    /// What a summariser is asked.
+    pub const PROMPT: &str = "\
+Please provide a concise summary of the conversation so far.
+
+Focus on:
+- Key decisions made
+- Important information shared
+- Current state of work
+- Any unresolved issues or next steps
+
+Keep the summary focused and under 500 tokens. \
+This summary will be used to continue the conversation with compressed history.";
+
+    /// What stands for a summary that could not be had.
+    pub const NO_SUMMARY: &str = "(summary unavailable)";
+
+    /// The most tokens of a history that is not compacted. A threshold outside of (0, 1] is moved into it.
+    pub fn limit(window: u64, threshold: f64) -> u64 {
+        let threshold =
+            if threshold.is_nan() { Self::THRESHOLD } else { threshold.clamp(LEAST_THRESHOLD, 1.0) };
+        #[expect(
+            clippy::cast_precision_loss,
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "windows are far below 2^53, and a threshold is between 0 and 1"
+        )]
+        let limit = (window as f64 * threshold).floor() as u64;
+        limit
+    }
+
+    /// The message that compacts a path, and what it holds: append it, and the view begins there. `count`
+    /// tells the tokens of a text.
+    pub fn of(
+        path: &[Said<'_>],
+        ignored: &[MessageId],
+        recipient: &Recipient,
+        summarised: Summarised<'_>,
+        count: &dyn Fn(&str) -> u64,
+    ) -> Result<(Message, Self)> {
+        let mut compaction = kept(path, summarised, count);
+        compaction.trimmed = summarised.trimmed;
+        let text = summary_text(summarised.answer);
+        let message = compaction.to_message(&text)?;
+        let longer: Vec<Said<'_>> =
+            path.iter().copied().chain([Said { id: None, is_pinned: false, message: &message }]).collect();
+        let (before, after) = (View::of(path, ignored, recipient), View::of(&longer, ignored, recipient));
+        compaction.tokens_before = tokens(&before, count);
+        compaction.tokens_after = tokens(&after, count);
+        compaction.lost = lost(&before, &after);
+        Ok((compaction.to_message(&text)?, compaction))
+    }
 }
 
 /// Chooses what stays of the user's own words.
 fn kept(path: &[Said<'_>], summarised: Summarised<'_>, count: &Count<'_>) -> Compaction {
-    let mut spoken = user_messages(path);
+    let mut spoken = Spoken::all(path);
     spoken.retain(|spoken| Some(spoken.place) != summarised.pending);
     // Whatever it says, it is what will be answered.
     let pending = summarised.pending.and_then(|place| Some((place, path.get(place)?)));

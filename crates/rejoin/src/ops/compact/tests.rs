@@ -18,7 +18,7 @@ fn compaction_begins_strictly_above_the_threshold() {
     let cases =
         [(1_000, 100_000, false), (80_000, 100_000, false), (80_001, 100_000, true), (85_000, 100_000, true)];
 
-    let needed = cases.map(|(tokens, window, _)| needs_compaction(tokens, window, COMPACT_THRESHOLD));
+    let needed = cases.map(|(tokens, window, _)| tokens > Compaction::limit(window, Compaction::THRESHOLD));
 
     assert_eq!(needed, cases.map(|(_, _, expected)| expected));
 }
@@ -27,15 +27,15 @@ fn compaction_begins_strictly_above_the_threshold() {
 fn the_limit_is_rounded_down_and_a_threshold_is_a_part_of_one() {
     let cases = [(99, 0.8), (100, 0.8), (100, 2.0), (100, 0.0), (100, -1.0), (100, f64::NAN)];
 
-    let limits = cases.map(|(window, threshold)| compaction_limit(window, threshold));
+    let limits = cases.map(|(window, threshold)| Compaction::limit(window, threshold));
 
     assert_eq!(limits, [79, 80, 100, 1, 1, 80]);
 }
 
 #[test]
 fn a_long_conversation_needs_compaction_and_a_short_one_does_not() {
-    let needed =
-        ["x".repeat(500), "x".repeat(40)].map(|text| needs_compaction(letters(&text), 50, COMPACT_THRESHOLD));
+    let needed = ["x".repeat(500), "x".repeat(40)]
+        .map(|text| letters(&text) > Compaction::limit(50, Compaction::THRESHOLD));
 
     assert_eq!(needed, [true, false]);
 }
@@ -113,7 +113,7 @@ fn only_what_the_user_said_is_collected() {
         Message::user("three"),
     ];
 
-    let collected = user_messages(&said(&messages));
+    let collected = Spoken::all(&said(&messages));
 
     let spoken = |place: usize, text: &str| Spoken {
         id: Some(format!("m{}", place + 1).parse().unwrap()),
@@ -129,7 +129,7 @@ fn a_compaction_counts_both_views_and_tells_what_is_lost() {
     let summarised = Summarised { answer: "looked", trimmed: 2, budget: 100, pending: None };
 
     let (message, compaction) =
-        compacted(&said(&messages), &[], &Recipient::new("chat"), summarised, &letters).unwrap();
+        Compaction::of(&said(&messages), &[], &Recipient::new("chat"), summarised, &letters).unwrap();
 
     let expected = Compaction {
         kept: vec![Kept { message: "m1".parse().unwrap(), text: None }],
@@ -152,7 +152,7 @@ fn a_message_that_waits_for_its_answer_stays_whole_whatever_the_budget() {
     let recipient = Recipient::new("chat");
     let keep = |pending: Option<usize>| {
         let summarised = Summarised { budget: 100, pending, ..Summarised::default() };
-        compacted(&said, &[], &recipient, summarised, &letters).unwrap().1
+        Compaction::of(&said, &[], &recipient, summarised, &letters).unwrap().1
     };
 
     let (pending, answered) = (keep(Some(2)), keep(None));

@@ -14,8 +14,5 @@ mod shorten;
 mod story;
 mod tree;
 
-pub use html::html;
-pub use markdown::markdown;
-pub use shorten::{SHORT_ARGUMENTS, Shortened, shortened};
 pub use tree::Extent;
 pub(crate) use tree::{Naming, add_to_tree, view_tree};

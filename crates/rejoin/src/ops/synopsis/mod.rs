@@ -8,8 +8,6 @@ mod actions;
 mod keywords;
 mod title;
 
-pub use title::title_of;
-
 use crate::model::{Block, Message, Role, Synopsis, Time, each_sentence};
 
 /// How many of the newest messages are looked at.
@@ -21,15 +19,17 @@ const MESSAGE_BYTES: usize = 20_000;
 /// How many characters of a sentence are quoted.
 const LONGEST_QUOTE: usize = 160;
 
-/// Where a conversation stopped, computed from its messages, oldest first. `now` is when it is written.
-pub fn synopsis_of(messages: &[Message], now: Time) -> Synopsis {
-    let newest = &messages[messages.len().saturating_sub(NEWEST_MESSAGES)..];
-    let said: Vec<Said> = newest.iter().filter_map(Said::by_message).collect();
-    Synopsis {
-        text: last_exchange(&said),
-        keywords: keywords::keywords(&said),
-        action_items: actions::action_items(&said),
-        updated_at: now,
+impl Synopsis {
+    /// Where a conversation stopped, computed from its messages, oldest first. `now` is when it is written.
+    pub fn of(messages: &[Message], now: Time) -> Self {
+        let newest = &messages[messages.len().saturating_sub(NEWEST_MESSAGES)..];
+        let said: Vec<Said> = newest.iter().filter_map(Said::by_message).collect();
+        Self {
+            text: last_exchange(&said),
+            keywords: keywords::keywords(&said),
+            action_items: actions::action_items(&said),
+            updated_at: now,
+        }
     }
 }
 
@@ -121,7 +121,7 @@ mod tests {
     use crate::model::{Json, Summary};
 
     fn synopsis(messages: &[Message]) -> Synopsis {
-        synopsis_of(messages, Time::from_micros(7))
+        Synopsis::of(messages, Time::from_micros(7))
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! A title from what was said first.
 
-use crate::model::{Message, Role, each_sentence};
+use crate::model::{Message, Role, Synopsis, each_sentence};
 use crate::ops::synopsis::{boundary, each_line_of_prose};
 
 /// A title stands on one line of a list.
@@ -47,16 +47,19 @@ const GREETINGS: &[&str] = &[
     "안녕하세요",
 ];
 
-/// A title of at most 60 characters: the first sentence that a person said,
-/// without greeting, marks and addresses.
-///
-/// None when nobody has said anything that could be a title.
-pub fn title_of(messages: &[Message]) -> Option<String> {
-    let mut users = messages.iter().filter(|message| message.role == Role::User).map(Message::text);
-    let first = users.next()?;
-    let from_text = std::iter::once(first.clone()).chain(users.take(4)).find_map(|text| title_from(&text));
-    // Somebody who only said hello gets that as the title.
-    from_text.or_else(|| Some(finish(&plain(&first))).filter(|title| !title.is_empty()))
+impl Synopsis {
+    /// A title of at most 60 characters: the first sentence that a person said,
+    /// without greeting, marks and addresses.
+    ///
+    /// None when nobody has said anything that could be a title.
+    pub fn title_of(messages: &[Message]) -> Option<String> {
+        let mut users = messages.iter().filter(|message| message.role == Role::User).map(Message::text);
+        let first = users.next()?;
+        let from_text =
+            std::iter::once(first.clone()).chain(users.take(4)).find_map(|text| title_from(&text));
+        // Somebody who only said hello gets that as the title.
+        from_text.or_else(|| Some(finish(&plain(&first))).filter(|title| !title.is_empty()))
+    }
 }
 
 fn title_from(text: &str) -> Option<String> {
@@ -198,7 +201,7 @@ mod tests {
     use super::*;
 
     fn title(text: &str) -> Option<String> {
-        title_of(&[Message::user(text)])
+        Synopsis::title_of(&[Message::user(text)])
     }
 
     #[test]
@@ -247,7 +250,12 @@ mod tests {
 
     #[test]
     fn nothing_gives_no_title() {
-        let titles = [title_of(&[]), title_of(&[Message::assistant("hello")]), title(""), title(" \n\t")];
+        let titles = [
+            Synopsis::title_of(&[]),
+            Synopsis::title_of(&[Message::assistant("hello")]),
+            title(""),
+            title(" \n\t"),
+        ];
 
         assert_eq!(titles, [None, None, None, None]);
     }
@@ -256,7 +264,7 @@ mod tests {
     fn a_greeting_waits_for_the_next_message() {
         let messages = [Message::user("hey"), Message::assistant("Hello!"), Message::user("fix my bicycle")];
 
-        assert_eq!(title_of(&messages), Some("fix my bicycle".to_owned()));
+        assert_eq!(Synopsis::title_of(&messages), Some("fix my bicycle".to_owned()));
     }
 
     proptest! {

@@ -85,15 +85,17 @@ impl Compaction {
             json.to().map_err(|cause| Error::corrupt("read a compaction").because(cause))
         }))
     }
+
+    /// True for a text that a program wrote in the user's name, about the project and where it runs.
+    ///
+    /// No compaction keeps it: programs say it again.
+    pub fn is_preamble(text: &str) -> bool {
+        PREAMBLES.iter().any(|beginning| text.trim_start().starts_with(beginning))
+    }
 }
 
 /// What programs tell a model in the user's name before the user says anything.
 const PREAMBLES: [&str; 3] = ["<user_instructions>", "<environment_context>", "# AGENTS.md instructions"];
-
-/// True for a text that a program wrote in the user's name, about the project and where it runs.
-pub fn is_preamble(text: &str) -> bool {
-    PREAMBLES.iter().any(|beginning| text.trim_start().starts_with(beginning))
-}
 
 /// Where the newest compaction of a path is.
 pub(super) fn newest(path: &[Said<'_>], ignored: &[MessageId]) -> Option<usize> {
@@ -129,7 +131,7 @@ pub(super) fn shown<'a>(path: &[Said<'a>], ignored: &[MessageId], place: usize) 
             || is_before
                 && place < spoken
                 && said.message.role == Role::User
-                && is_preamble(&said.message.text());
+                && Compaction::is_preamble(&said.message.text());
         let stays = if is_before { &mut shown } else { &mut following };
         match said.id.and_then(|id| kept.get(&id)) {
             _ if is_initial || said.is_pinned => shown.push(whole(said)),

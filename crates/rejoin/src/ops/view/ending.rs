@@ -2,13 +2,13 @@
 
 use crate::model::Block;
 use crate::ops::view::edit::set_blocks;
-use crate::ops::view::{EndingRule, Repair, Viewed};
+use crate::ops::view::{Recipient, Repair, Viewed};
 
 /// Leaves out thinking that nothing follows in the reply.
-pub(super) fn drop_last_thinking(viewed: &mut Viewed<'_>, rule: EndingRule, repairs: &mut Vec<Repair>) {
+pub(super) fn drop_last_thinking(viewed: &mut Viewed<'_>, recipient: &Recipient, repairs: &mut Vec<Repair>) {
     let blocks = &viewed.message.blocks;
     let length = blocks.iter().rposition(|block| !is_thinking(block)).map_or(0, |last| last + 1);
-    let is_allowed = rule == EndingRule::Anything && length > 0;
+    let is_allowed = recipient.takes_last_thinking && length > 0;
     if is_allowed || length == blocks.len() {
         return;
     }

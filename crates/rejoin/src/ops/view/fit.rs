@@ -8,9 +8,7 @@ use crate::model::{Block, Fields, Json, MessageId, Other, Role, Snapshot, Text, 
 use crate::ops::marker::CHANGED;
 use crate::ops::view::edit::{Edit, all_blocks, edit_blocks};
 use crate::ops::view::media::{self, Place};
-use crate::ops::view::{
-    ItemRule, Recipient, Repair, RepeatRule, TextRule, ThinkingRule, Viewed, output, recipient,
-};
+use crate::ops::view::{ItemRule, Recipient, Repair, ThinkingRule, Viewed, output, recipient};
 
 /// The field of a reply's `extra` that has the provider's own id of the reply.
 const RESPONSE_ID: &str = "response_id";
@@ -95,7 +93,7 @@ impl<'r> Fitting<'r> {
         if !self.recipient.is_own(&viewed.message) {
             return Speaker::Foreign;
         }
-        if self.recipient.repeats == RepeatRule::Plain && self.comes_again(viewed) {
+        if !self.recipient.takes_repeats && self.comes_again(viewed) {
             repairs.push(Repair::RepeatedReply { message: viewed.id });
             recipient::disown(viewed.message.to_mut());
             return Speaker::Foreign;
@@ -130,7 +128,7 @@ impl<'r> Fitting<'r> {
     }
 
     fn is_kept_blank(&self, viewed: &Viewed<'_>) -> bool {
-        self.recipient.text == TextRule::Own
+        self.recipient.keeps_own_text
             && self.recipient.is_own(&viewed.message)
             && viewed.message.blocks.iter().any(is_as_it_came)
     }
@@ -146,9 +144,7 @@ fn fit_block(
     let is_model = matches!(speaker, Speaker::Own | Speaker::Foreign);
     match block {
         Block::Text(_) if !is_blank(block) => Edit::Keep,
-        Block::Text(_)
-            if speaker == Speaker::Own && recipient.text == TextRule::Own && is_as_it_came(block) =>
-        {
+        Block::Text(_) if speaker == Speaker::Own && recipient.keeps_own_text && is_as_it_came(block) => {
             Edit::Keep
         }
         Block::Text(_) => {

@@ -23,11 +23,9 @@ use crate::model::{Message, MessageId, Role, StoredMessage};
 use crate::ops::view::fit::Fitting;
 use crate::ops::view::pairs::Pairing;
 
-pub use compacted::{Compaction, Kept, KeptPlace, is_preamble};
+pub use compacted::{Compaction, Kept, KeptPlace};
 pub use fact::{Fact, FactKind};
-pub use recipient::{
-    CallIdRule, EndingRule, FirstRule, ItemRule, MediaRule, Recipient, RepeatRule, TextRule, ThinkingRule,
-};
+pub use recipient::{CallIdRule, ItemRule, MediaRule, Recipient, ThinkingRule};
 pub use repair::Repair;
 
 /// What is said in place of a user, where one has to speak first.
@@ -81,45 +79,47 @@ impl<'a> From<&'a Message> for Viewed<'a> {
     }
 }
 
-/// Computes the view of a path, root first. Summaries named in `ignored` are passed over.
-pub fn view<'a>(path: &[Said<'a>], ignored: &[MessageId], recipient: &Recipient) -> View<'a> {
-    let mut repairs = Vec::new();
-    let mut fitting = Fitting::new(recipient);
-    let newest = compacted::newest(path, ignored);
-    let mut pairing = Pairing::new(recipient, path.len() - newest.unwrap_or_default());
-    // One message after the other, so that each is looked at while it is near.
-    let mut add = |viewed, repairs: &mut Vec<Repair>| {
-        if let Some(fitted) = fitting.fit(viewed, repairs) {
-            pairing.push(fitted, repairs);
+impl<'a> View<'a> {
+    /// Computes the view of a path, root first. Summaries named in `ignored` are passed over.
+    pub fn of(path: &[Said<'a>], ignored: &[MessageId], recipient: &Recipient) -> Self {
+        let mut repairs = Vec::new();
+        let mut fitting = Fitting::new(recipient);
+        let newest = compacted::newest(path, ignored);
+        let mut pairing = Pairing::new(recipient, path.len() - newest.unwrap_or_default());
+        // One message after the other, so that each is looked at while it is near.
+        let mut add = |viewed, repairs: &mut Vec<Repair>| {
+            if let Some(fitted) = fitting.fit(viewed, repairs) {
+                pairing.push(fitted, repairs);
+            }
+        };
+        match newest {
+            None => compacted::all(path, ignored).for_each(|viewed| add(viewed, &mut repairs)),
+            Some(place) => {
+                let (mut shown, carried) = compacted::shown(path, ignored, place);
+                carried::stand_alone(&mut shown[..=carried], &mut repairs);
+                shown.into_iter().for_each(|viewed| add(viewed, &mut repairs));
+            }
         }
-    };
-    match newest {
-        None => compacted::all(path, ignored).for_each(|viewed| add(viewed, &mut repairs)),
-        Some(place) => {
-            let (mut shown, carried) = compacted::shown(path, ignored, place);
-            carried::stand_alone(&mut shown[..=carried], &mut repairs);
-            shown.into_iter().for_each(|viewed| add(viewed, &mut repairs));
+        let mut messages = pairing.finish(&mut repairs);
+        if fitting.has_items && recipient.items == ItemRule::ServerTools {
+            server_tools::settle(&mut messages, &mut repairs);
         }
+        if fitting.has_items || fitting.has_thinking {
+            messages.iter_mut().for_each(|viewed| {
+                ending::drop_last_thinking(viewed, recipient, &mut repairs);
+            });
+            messages.retain(|viewed| !viewed.message.blocks.is_empty());
+        }
+        let first = messages.iter().position(|viewed| viewed.message.role != Role::System);
+        if let Some(first) = first
+            && recipient.begins_with_user
+            && messages[first].message.role != Role::User
+        {
+            repairs.push(Repair::Began);
+            messages.insert(first, Viewed { id: None, message: Cow::Owned(Message::user(OPENING)) });
+        }
+        View { messages, repairs }
     }
-    let mut messages = pairing.finish(&mut repairs);
-    if fitting.has_items && recipient.items == ItemRule::ServerTools {
-        server_tools::settle(&mut messages, &mut repairs);
-    }
-    if fitting.has_items || fitting.has_thinking {
-        messages.iter_mut().for_each(|viewed| {
-            ending::drop_last_thinking(viewed, recipient.ending, &mut repairs);
-        });
-        messages.retain(|viewed| !viewed.message.blocks.is_empty());
-    }
-    let first = messages.iter().position(|viewed| viewed.message.role != Role::System);
-    if let Some(first) = first
-        && recipient.first == FirstRule::User
-        && messages[first].message.role != Role::User
-    {
-        repairs.push(Repair::Began);
-        messages.insert(first, Viewed { id: None, message: Cow::Owned(Message::user(OPENING)) });
-    }
-    View { messages, repairs }
 }
 
 #[cfg(test)]

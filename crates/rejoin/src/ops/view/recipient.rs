@@ -16,16 +16,18 @@ pub struct Recipient {
     pub api: String,
     /// The provider, as replies name it in their `extra`; none when any that speaks the API will do.
     pub provider: Option<String>,
-    /// Which text can be sent back.
-    pub text: TextRule,
+    /// True when the text of its own replies goes back as it came; otherwise text of white space alone is
+    /// left out, as it is everywhere else.
+    pub keeps_own_text: bool,
     /// Which thinking can be sent back.
     pub thinking: ThinkingRule,
-    /// Where thinking may stand.
-    pub ending: EndingRule,
+    /// True when a reply that says something besides may end with thinking.
+    pub takes_last_thinking: bool,
     /// What becomes of the provider's own items that have no kind of block.
     pub items: ItemRule,
-    /// What becomes of a reply that comes again.
-    pub repeats: RepeatRule,
+    /// True when a reply that comes again, as in copies and merged files, is sent again; otherwise it is sent
+    /// as if another provider had said it: its items have ids, and none may come twice.
+    pub takes_repeats: bool,
     /// What becomes of images and other media.
     pub media: MediaRule,
     /// The same for media in the output of a tool.
@@ -36,17 +38,8 @@ pub struct Recipient {
     pub call_ids: CallIdRule,
     /// The most bytes of a tool's name.
     pub name_bytes: usize,
-    /// Who must speak first.
-    pub first: FirstRule,
-}
-
-/// Which text can be sent back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TextRule {
-    /// Text that is more than white space.
-    Words,
-    /// In its own replies any text, as it came; elsewhere text that is more than white space.
-    Own,
+    /// True when a user must speak first.
+    pub begins_with_user: bool,
 }
 
 /// Which thinking can be sent back to the provider it came from.
@@ -62,15 +55,6 @@ pub enum ThinkingRule {
     Never,
 }
 
-/// Where thinking may stand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EndingRule {
-    /// Anywhere in a reply that says something besides.
-    Anything,
-    /// Not at the end of a reply.
-    NoThinking,
-}
-
 /// What becomes of the provider's own items that have no kind of block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ItemRule {
@@ -80,15 +64,6 @@ pub enum ItemRule {
     CustomCalls,
     /// They are left out.
     Never,
-}
-
-/// What becomes of a reply that comes again, as copies and merged files have it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RepeatRule {
-    /// It is sent again.
-    Sent,
-    /// It is sent as if another provider had said it: its items have ids, and none may come twice.
-    Plain,
 }
 
 /// What becomes of images and other media. What is not sent is described.
@@ -113,46 +88,37 @@ pub enum CallIdRule {
     Short,
 }
 
-/// Who must speak first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FirstRule {
-    /// A user.
-    User,
-    /// Anyone.
-    Anyone,
-}
-
 impl Recipient {
     /// A recipient that takes its own thinking, images, names of 64 bytes and a megabyte of output.
     pub fn new(api: impl Into<String>) -> Self {
         Self {
             api: api.into(),
             provider: None,
-            text: TextRule::Own,
+            keeps_own_text: true,
             thinking: ThinkingRule::Own,
-            ending: EndingRule::Anything,
+            takes_last_thinking: true,
             items: ItemRule::Never,
-            repeats: RepeatRule::Sent,
+            takes_repeats: true,
             media: MediaRule::Images,
             output_media: MediaRule::Described,
             output_bytes: 1 << 20,
             call_ids: CallIdRule::Any,
             name_bytes: 64,
-            first: FirstRule::Anyone,
+            begins_with_user: false,
         }
     }
 
     /// Whoever speaks Anthropic Messages.
     pub fn anthropic() -> Self {
         Self {
-            text: TextRule::Words,
+            keeps_own_text: false,
             thinking: ThinkingRule::Signed,
-            ending: EndingRule::NoThinking,
+            takes_last_thinking: false,
             items: ItemRule::ServerTools,
             media: MediaRule::ImagesAndPdfs,
             output_media: MediaRule::ImagesAndPdfs,
             call_ids: CallIdRule::Plain,
-            first: FirstRule::User,
+            begins_with_user: true,
             ..Self::new("anthropic")
         }
     }
@@ -161,9 +127,9 @@ impl Recipient {
     pub fn responses() -> Self {
         Self {
             thinking: ThinkingRule::Item,
-            ending: EndingRule::NoThinking,
+            takes_last_thinking: false,
             items: ItemRule::CustomCalls,
-            repeats: RepeatRule::Plain,
+            takes_repeats: false,
             call_ids: CallIdRule::Short,
             ..Self::new("openai-responses")
         }

@@ -54,7 +54,7 @@ fn a_call_without_a_result_gets_a_stub() {
     let path =
         path(vec![Message::user("look"), calling(&["a", "b"]), answer("b", "found"), Message::user("and?")]);
 
-    let view = view(&Said::all(&path), &[], &Recipient::new("chat"));
+    let view = View::of(&Said::all(&path), &[], &Recipient::new("chat"));
 
     let roles: Vec<Role> = view.messages.iter().map(|viewed| viewed.message.role).collect();
     assert_eq!(roles, [Role::User, Role::Assistant, Role::Tool, Role::Tool, Role::User]);
@@ -72,7 +72,7 @@ fn a_result_that_nobody_asked_for_is_left_out() {
         answer("a", "2"),
     ]);
 
-    let view = view(&Said::all(&path), &[], &Recipient::new("chat"));
+    let view = View::of(&Said::all(&path), &[], &Recipient::new("chat"));
 
     assert_eq!(view.messages.len(), 3);
     assert_eq!(view.repairs.len(), 3);
@@ -82,7 +82,7 @@ fn a_result_that_nobody_asked_for_is_left_out() {
 fn calls_that_share_an_id_are_told_apart() {
     let path = path(vec![calling(&["a"]), answer("a", "1"), calling(&["a"]), answer("a", "2")]);
 
-    let view = view(&Said::all(&path), &[], &Recipient::new("chat"));
+    let view = View::of(&Said::all(&path), &[], &Recipient::new("chat"));
 
     let ids: Vec<String> = view
         .messages
@@ -103,7 +103,7 @@ fn any_number_of_calls_may_share_an_id() {
     let path = path(vec![calling(&["a"; 20_000]), calling(&["a_7", "a"])]);
     let started = Instant::now();
 
-    let view = view(&Said::all(&path), &[], &Recipient::new("chat"));
+    let view = View::of(&Said::all(&path), &[], &Recipient::new("chat"));
 
     assert!(started.elapsed() < Duration::from_secs(15), "{:?}", started.elapsed());
     let numbered = (2..=20_000).map(|number| format!("a_{number}"));
@@ -132,7 +132,7 @@ fn thinking_goes_back_only_to_where_it_came_from() {
     own.thinking = ThinkingRule::Signed;
 
     let counts = [own, Recipient::new("openai-chat")].map(|recipient| {
-        let view = view(&Said::all(&path), &[], &recipient);
+        let view = View::of(&Said::all(&path), &[], &recipient);
         view.messages.iter().map(|viewed| viewed.message.blocks.len()).collect::<Vec<_>>()
     });
 
@@ -145,7 +145,7 @@ fn a_long_output_is_cut_in_the_middle_and_told() {
     let mut recipient = Recipient::new("chat");
     recipient.output_bytes = 121;
 
-    let view = view(&Said::all(&path), &[], &recipient);
+    let view = View::of(&Said::all(&path), &[], &recipient);
 
     let Block::ToolResult(result) = &view.messages[1].message.blocks[0] else { panic!("{view:?}") };
     assert_eq!(
@@ -170,12 +170,12 @@ fn a_view_begins_at_the_newest_compaction() {
     ]);
     messages[1].is_pinned = true;
 
-    let texts: Vec<String> = view(&Said::all(&messages), &[], &Recipient::new("chat"))
+    let texts: Vec<String> = View::of(&Said::all(&messages), &[], &Recipient::new("chat"))
         .messages
         .iter()
         .map(|viewed| viewed.message.text())
         .collect();
-    let ignored = view(&Said::all(&messages), &["m5".parse().unwrap()], &Recipient::new("chat"));
+    let ignored = View::of(&Said::all(&messages), &["m5".parse().unwrap()], &Recipient::new("chat"));
 
     assert_eq!(texts, ["be brief", "pinned", "cut", "so far", "next"]);
     assert_eq!(ignored.messages.len(), 5);
@@ -196,7 +196,7 @@ fn messages_are_kept_in_the_order_of_the_path() {
         compaction.to_message("so far").unwrap(),
     ]);
 
-    let view = view(&Said::all(&messages), &[], &Recipient::new("chat"));
+    let view = View::of(&Said::all(&messages), &[], &Recipient::new("chat"));
 
     let texts: Vec<String> = view.messages.iter().map(|viewed| viewed.message.text()).collect();
     assert_eq!(texts, ["first", "three", "so far"]);
@@ -215,7 +215,7 @@ fn any_number_of_messages_may_be_kept() {
     path.push(Said { id: None, is_pinned: false, message: &summary });
     let started = Instant::now();
 
-    let view = view(&path, &[], &Recipient::new("chat"));
+    let view = View::of(&path, &[], &Recipient::new("chat"));
 
     assert!(started.elapsed() < Duration::from_secs(8), "{:?}", started.elapsed());
     let shown: Vec<Option<MessageId>> = view.messages.iter().map(|viewed| viewed.id).collect();
@@ -234,7 +234,7 @@ fn what_a_program_said_before_the_first_reply_survives_a_compaction() {
             .unwrap(),
     ]);
 
-    let view = view(&Said::all(&messages), &[], &Recipient::new("chat"));
+    let view = View::of(&Said::all(&messages), &[], &Recipient::new("chat"));
 
     let texts: Vec<String> = view.messages.iter().map(|viewed| viewed.message.text()).collect();
     assert_eq!(texts, ["# AGENTS.md instructions for /home", "not stored", "so far"]);
@@ -250,7 +250,7 @@ fn snapshots_are_shown_once_and_behind_the_summary() {
         path(vec![said("gone"), said("kept"), said("pinned"), compaction.to_message("so far").unwrap()]);
     path[2].is_pinned = true;
 
-    let view = view(&Said::all(&path), &[], &Recipient::new("chat"));
+    let view = View::of(&Said::all(&path), &[], &Recipient::new("chat"));
 
     let state = "State to carry along: \"state\"";
     let shown: Vec<String> = view.messages.iter().map(|viewed| viewed.message.text()).collect();

@@ -13,9 +13,8 @@
 //!   previews are bytes that came with an edit.
 //! - Return none from [`Backend::list_index`], [`Backend::search_index`] and [`Backend::name_index`]
 //!   where there is no index. The keeper then filters, orders and pages, and finds the words of messages
-//!   itself, from the rows. With an index, answer as [`Read`](crate::store::Read) does; [`crate::text`]
-//!   has the words that a search goes by.
-//! - Use [`one_by_one`], [`taken`] and [`unknown`] for what every backend does alike.
+//!   itself, from the rows. With an index, answer as [`Read`](crate::store::Read) does;
+//!   [`PlainText`](crate::PlainText) has the words that a search goes by.
 //! - Test it with one line of [`conformance!`](crate::conformance). The example
 //!   `own_store` is a complete one.
 
@@ -34,13 +33,13 @@ pub use edit::{
 pub(crate) use forward::{forward, forward_but_commits};
 pub(in crate::store) use text::text;
 
-pub use crate::store::body::{Searchable, searchable};
+pub use crate::store::body::Searchable;
 
 use crate::error::{Error, Result};
 use crate::model::{Branch, ConversationId, Digest, Head, MessageId, Time};
 use crate::store::{
     BlobNames, Capabilities, Changed, Cursor, Facets, Found, Hit, ListQuery, Order, Page, Progress, Row,
-    Safety, SearchQuery, Space, Stamp, Task, Version, VisitBlob,
+    Safety, SearchQuery, Space, Stamp, Task, Version,
 };
 
 /// A place to store rows.
@@ -61,19 +60,24 @@ pub trait Backend: Send + Sync {
     /// read methods of this backend, which must not wait for the commit. If it fails, its error is returned
     /// and nothing is stored. With [`Safety::Synced`], the batch survives a power cut once this returns. An
     /// append of a message id that the conversation already has is a [conflict](crate::ErrorKind::Conflict).
-    fn commit<'a>(&self, hint: &CommitHint<'_>, safety: Safety, decide: &mut Decide<'_, 'a>) -> Result<()>;
+    fn commit<'a>(
+        &self,
+        hint: &CommitHint<'_>,
+        safety: Safety,
+        decide: &mut dyn FnMut(&dyn Rows) -> Result<Batch<'a>>,
+    ) -> Result<()>;
 
     /// Calls `decide` once for each hint, in order, with its index and the newest rows, and stores the
     /// batches it returns.
     ///
     /// Each batch is stored as by [`Self::commit`] and is visible to the next decision. A backend that can
     /// combine them stores all of them or, if one fails, none. A backend that cannot combine commits calls
-    /// `commit` for each ([`one_by_one`]); batches before the one that fails stay.
+    /// `commit` for each; batches before the one that fails stay.
     fn commit_each<'a>(
         &self,
         hints: &[CommitHint<'_>],
         safety: Safety,
-        decide: &mut DecideEach<'_, 'a>,
+        decide: &mut dyn FnMut(usize, &dyn Rows) -> Result<Batch<'a>>,
     ) -> Result<()>;
 
     /// Runs `work`, which calls [`Self::commit`], then erases the removed bytes from the backend's files.
@@ -85,7 +89,7 @@ pub trait Backend: Send + Sync {
     /// calls `trim` to remove the newest messages, some at a time.
     ///
     /// `trim` calls [`Self::commit`], so this must not hold a lock that `commit` takes.
-    fn make_room(&self, id: ConversationId, trim: &mut Trim<'_>) -> Result<()>;
+    fn make_room(&self, id: ConversationId, trim: &mut dyn FnMut(&[MessageId]) -> Result<()>) -> Result<()>;
 
     /// Returns one blob as it is now. The rules of [`Read::get`](crate::store::Read::get) apply.
     fn blob(&self, space: Space, owner: Option<ConversationId>, name: &[u8]) -> Result<Option<Vec<u8>>>;
@@ -112,13 +116,13 @@ pub trait Backend: Send + Sync {
 }
 
 /// Decides what to store.
-pub type Decide<'d, 'a> = dyn FnMut(&dyn Rows) -> Result<Batch<'a>> + 'd;
+pub(crate) type Decide<'d, 'a> = dyn FnMut(&dyn Rows) -> Result<Batch<'a>> + 'd;
 
 /// Decides what to store for each of several hints, by its index.
-pub type DecideEach<'d, 'a> = dyn FnMut(usize, &dyn Rows) -> Result<Batch<'a>> + 'd;
+pub(crate) type DecideEach<'d, 'a> = dyn FnMut(usize, &dyn Rows) -> Result<Batch<'a>> + 'd;
 
 /// Implements [`Backend::commit_each`] for a backend that cannot combine commits: one commit for each hint.
-pub fn one_by_one(
+pub(in crate::store) fn one_by_one(
     backend: &dyn Backend,
     hints: &[CommitHint<'_>],
     safety: Safety,
@@ -129,7 +133,7 @@ pub fn one_by_one(
 }
 
 /// Removes messages of a conversation.
-pub type Trim<'t> = dyn FnMut(&[MessageId]) -> Result<()> + 't;
+pub(crate) type Trim<'t> = dyn FnMut(&[MessageId]) -> Result<()> + 't;
 
 /// What a decision will mostly read, so that a backend can prefetch it. The decision may read other rows.
 #[derive(Clone, Copy, Debug, Default)]
@@ -177,7 +181,12 @@ pub trait Rows {
     /// Where the backend [reads past damage](Capabilities::reads_past_damage), it visits all that can be read
     /// and then answers with what cannot. It may visit a body before it looks whether that is damaged: an
     /// error of the visitor then makes it look, and does not end the visit if it is.
-    fn messages(&self, id: ConversationId, which: Which<'_>, visit: &mut VisitMessage<'_>) -> Result<()>;
+    fn messages(
+        &self,
+        id: ConversationId,
+        which: Which<'_>,
+        visit: &mut dyn FnMut(&MessageRow<'_>) -> Result<()>,
+    ) -> Result<()>;
 
     /// Returns all that is known of a conversation but its messages.
     fn conversation(&self, id: ConversationId) -> Result<Option<ConversationRow>>;
@@ -191,22 +200,22 @@ pub trait Rows {
         space: Space,
         owner: Option<ConversationId>,
         named: BlobNames<'_>,
-        visit: &mut VisitBlob<'_>,
+        visit: &mut dyn FnMut(&[u8], &[u8]) -> Result<()>,
     ) -> Result<()>;
 }
 
 /// The answer to an id that no conversation has.
-pub fn unknown(id: ConversationId) -> Error {
+pub(crate) fn unknown(id: ConversationId) -> Error {
     Error::not_found(format!("there is no conversation `{id}`"))
 }
 
 /// The answer to a message id that the conversation already has.
-pub fn taken(id: MessageId) -> Error {
+pub(crate) fn taken(id: MessageId) -> Error {
     Error::conflict(format!("message id `{id}` is taken"))
 }
 
 /// Called with each message; what it borrows is valid during the call only.
-pub type VisitMessage<'a> = dyn FnMut(&MessageRow<'_>) -> Result<()> + 'a;
+pub(crate) type VisitMessage<'a> = dyn FnMut(&MessageRow<'_>) -> Result<()> + 'a;
 
 /// Whether a conversation is there.
 #[derive(Debug)]

@@ -13,8 +13,8 @@ use crate::store::jsonl::Jsonl;
 use crate::store::jsonl::change_log::Noted;
 use crate::store::jsonl::fault::During;
 use crate::store::jsonl::files::{Look, Opened};
+use crate::store::jsonl::line::meta::Meta;
 use crate::store::jsonl::line::{Line, owned_text};
-use crate::store::jsonl::meta::Meta;
 use crate::store::jsonl::writing::{Onto, Turnstile};
 
 impl Jsonl {

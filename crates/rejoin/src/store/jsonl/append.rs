@@ -8,8 +8,8 @@ use crate::store::jsonl::Jsonl;
 use crate::store::jsonl::change_log::Noted;
 use crate::store::jsonl::files::Look;
 use crate::store::jsonl::kept::Kept;
+use crate::store::jsonl::line::meta::{Meta, Start};
 use crate::store::jsonl::line::{Blob, Kind, Line, owned_text, text};
-use crate::store::jsonl::meta::{Meta, Start};
 use crate::store::jsonl::writing::{Onto, Turnstile};
 use crate::store::{Put, Stamp};
 

@@ -2,12 +2,13 @@
 
 use crate::error::{ErrorKind, Result};
 use crate::model::ConversationId;
+use crate::store::jsonl::blob::shelf;
 use crate::store::jsonl::change_log::Told;
 use crate::store::jsonl::fault::During;
 use crate::store::jsonl::files::Seen;
 use crate::store::jsonl::list::is_forbidden;
 use crate::store::jsonl::scan::Depth;
-use crate::store::jsonl::{Jsonl, change_log, shelf};
+use crate::store::jsonl::{Jsonl, change_log};
 use crate::store::{Fault, Progress, Stamp};
 
 impl Jsonl {

@@ -6,10 +6,10 @@ use std::time::Duration;
 use rustix::fs::FlockOperation;
 
 use crate::error::{Error, Result};
-use crate::store::jsonl::change_log;
 use crate::store::jsonl::fault::During;
 use crate::store::jsonl::layout::Layout;
-use crate::store::jsonl::{JsonlStore, meta};
+use crate::store::jsonl::line::meta;
+use crate::store::jsonl::{JsonlStore, change_log};
 use crate::store::place::{self, Belonging};
 use crate::store::{Examination, Opened, durable};
 

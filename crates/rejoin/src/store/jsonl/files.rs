@@ -14,7 +14,7 @@ use crate::model::ConversationId;
 use crate::store::backend::unknown;
 use crate::store::jsonl::change_log::Told;
 use crate::store::jsonl::fault::During;
-use crate::store::jsonl::index::{Entry, KeyInLines};
+use crate::store::jsonl::list::index::{Entry, KeyInLines};
 use crate::store::jsonl::scan::{Depth, ScannedFile};
 use crate::store::jsonl::{Jsonl, change_log, lock};
 use crate::store::{Stamp, User, durable};

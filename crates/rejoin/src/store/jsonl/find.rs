@@ -5,8 +5,8 @@ use crate::model::MessageId;
 use crate::store::Found;
 use crate::store::backend::NameIndex;
 use crate::store::jsonl::Jsonl;
-use crate::store::jsonl::index::quoted;
-use crate::store::jsonl::trusted::Reading;
+use crate::store::jsonl::list::index::quoted;
+use crate::store::jsonl::list::trusted::Reading;
 use crate::store::query::Sought;
 
 impl NameIndex for Jsonl {

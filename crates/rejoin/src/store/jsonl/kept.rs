@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{ConversationId, MessageId, Time};
 use crate::store::backend::{Amendment, ConversationRow, NewConversation, NewMessage};
+use crate::store::jsonl::line::meta::{FORMAT, Meta, Start, header_of};
 use crate::store::jsonl::line::{Blob, Line};
-use crate::store::jsonl::meta::{FORMAT, Meta, Start, header_of};
 use crate::store::tree::{self, ConversationTree};
 use crate::store::{Anchor, Facets, Space, Stamp};
 
@@ -214,7 +214,10 @@ impl Kept {
     fn take_blob(&mut self, stamp: Stamp, blob: &Blob) {
         let Some(space) = blob.space() else { return };
         let key = (space, blob.owner, blob.name.clone().into_bytes());
-        self.blobs.insert(key, (stamp, blob.bytes.clone().map(super::octets::Octets::into_bytes)));
+        self.blobs.insert(
+            key,
+            (stamp, blob.bytes.clone().map(crate::store::jsonl::line::octets::Octets::into_bytes)),
+        );
     }
 
     /// How many messages are missing of those that were written anew, once a line with a change was met.

@@ -10,7 +10,7 @@ use crate::store::jsonl::Jsonl;
 use crate::store::jsonl::change_log::{self, Told};
 use crate::store::jsonl::fault::During;
 use crate::store::jsonl::files::Look;
-use crate::store::jsonl::index::Entry;
+use crate::store::jsonl::list::index::Entry;
 
 /// Conversations that have no file. Where an index has one, the folder that its
 /// file was in; that may be empty.

@@ -12,35 +12,27 @@
 mod amend;
 mod append;
 mod blob;
-mod blob_files;
 mod change_log;
 mod check;
 mod commit;
 mod erase;
 mod examine;
-mod fast_parse;
 mod fault;
 mod files;
 mod find;
 mod follow;
-mod index;
 mod kept;
 mod layout;
 mod line;
 mod lines;
 mod list;
-mod meta;
 mod missing;
-mod octets;
 mod read;
 mod recover;
 mod remove;
 mod rewrite;
 mod rows;
 mod scan;
-mod sheet;
-mod shelf;
-mod trusted;
 mod words;
 mod writing;
 
@@ -81,8 +73,8 @@ pub struct Jsonl {
     user: User,
     files: Mutex<Files>,
     writer: Mutex<Writer>,
-    sheet: Mutex<sheet::Read>,
-    blob_files: Mutex<blob_files::BlobFiles>,
+    sheet: Mutex<blob::sheet::Read>,
+    blob_files: Mutex<blob::blob_files::BlobFiles>,
     /// Rung after a change of this handle, so that `changes` need not wait for its next look.
     bell: (Mutex<u64>, Condvar),
     /// Rejoin's own folder, with a lock that tells whoever would erase the store that it is in use.

@@ -9,12 +9,13 @@ use rustix::fs::FlockOperation;
 use crate::error::{ErrorKind, Result};
 use crate::model::ConversationId;
 use crate::store::backend::LogEntry;
+use crate::store::jsonl::Jsonl;
 use crate::store::jsonl::change_log::{Noted, lock};
 use crate::store::jsonl::fault::During;
 use crate::store::jsonl::files::Purpose;
+use crate::store::jsonl::list::index;
 use crate::store::jsonl::scan::ScannedFile;
 use crate::store::jsonl::writing::{Certainty, Turnstile};
-use crate::store::jsonl::{Jsonl, index};
 use crate::store::{Progress, Stamp, durable};
 
 /// How long readers of a file that is to be overwritten are waited for. It has no name any more; who still

@@ -14,9 +14,9 @@ use crate::model::ConversationId;
 use crate::store::Stamp;
 use crate::store::jsonl::fault::During;
 use crate::store::jsonl::kept::{Extent, Kept};
+use crate::store::jsonl::line::meta::Meta;
 use crate::store::jsonl::line::{Kind, Line, body, body_length};
 use crate::store::jsonl::lines::{Content, Lines, Piece, read_at};
-use crate::store::jsonl::meta::Meta;
 
 /// More bad lines of one file than this say nothing new.
 const TOLD: usize = 1_000;

@@ -33,7 +33,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 pub(crate) use crate::store::KEYS;
-pub use keys::key::{Key, KeyId};
+pub(crate) use keys::key::{Key, KeyId};
 pub use keys::unlock::Unlock;
 pub use keys::workspace::Workspace;
 

@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension, Transaction, params};
 use crate::error::Result;
 use crate::model::{Role, Time, WORDS_VERSION, each_word};
 use crate::store::Progress;
-use crate::store::body::{Searchable, searchable};
+use crate::store::body::Searchable;
 use crate::store::sqlite::Sqlite;
 use crate::store::sqlite::expression::{has_roles, role_word};
 use crate::store::sqlite::fault::During;
@@ -115,7 +115,7 @@ pub(super) fn add(
     words: &mut String,
     numbers: &mut Numbers,
 ) -> Result<()> {
-    let said = searchable(body);
+    let said = Searchable::of(body);
     fold(said.as_ref(), words);
     let number = numbers.next(transaction, said.map(|said| said.time).unwrap_or_default())?;
     transaction
@@ -190,7 +190,7 @@ pub(super) fn forget(transaction: &Connection, key: i64) -> Result<bool> {
         .query_row([key], |row| row.get(0))
         .during(attempt)?;
     let mut words = String::new();
-    let said = searchable(&body);
+    let said = Searchable::of(&body);
     fold(said.as_ref(), &mut words);
     // An index may only be told to forget what it has.
     if let Some(said) = said

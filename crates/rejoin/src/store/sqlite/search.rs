@@ -4,7 +4,7 @@ use rusqlite::{CachedStatement, Connection, params};
 
 use crate::error::{Error, Result};
 use crate::model::{ConversationId, Role, Time};
-use crate::store::body::{searchable, time_of};
+use crate::store::body::{Searchable, time_of};
 use crate::store::sqlite::expression;
 use crate::store::sqlite::fault::During;
 use crate::store::sqlite::rows::{key, sequence};
@@ -198,8 +198,8 @@ impl Left {
     fn is_in(self, query: &SearchQuery<'_>, body: &str) -> bool {
         match self {
             Self::Nothing => true,
-            Self::Role => searchable(body).is_some_and(|said| query.role == Some(said.role)),
-            Self::WordsAndRole => searchable(body).is_some_and(|said| query.finds(&said)),
+            Self::Role => Searchable::of(body).is_some_and(|said| query.role == Some(said.role)),
+            Self::WordsAndRole => Searchable::of(body).is_some_and(|said| query.finds(&said)),
         }
     }
 }
@@ -281,7 +281,7 @@ fn search_tail(connection: &Connection, query: &SearchQuery<'_>) -> Result<Vec<H
         let mut rows = statement.query([tail.first, tail.last]).during(ATTEMPT)?;
         while let Some(row) = rows.next().during(ATTEMPT)? {
             let body: String = row.get(2).during(ATTEMPT)?;
-            let Some(said) = searchable(&body) else { continue };
+            let Some(said) = Searchable::of(&body) else { continue };
             if query.finds(&said) {
                 let message = row.get::<_, String>(1).during(ATTEMPT)?.parse()?;
                 let seq = sequence(row.get(0).during(ATTEMPT)?);

@@ -20,7 +20,7 @@ use crate::vault::VaultAdmin;
 const EVERY: u64 = 64;
 
 /// A vault that writes its anchor when it is closed, and every so many changes.
-pub struct Anchored<S> {
+pub(crate) struct Anchored<S> {
     store: S,
     inner: Arc<dyn Backend>,
     anchor: AnchorFile,
@@ -30,13 +30,13 @@ pub struct Anchored<S> {
 
 impl<S: Store> Anchored<S> {
     /// Watches over the vault `store` whose backend is `inner`.
-    pub fn new(store: S, inner: Arc<dyn Backend>, anchor: AnchorFile) -> Self {
+    pub(crate) fn new(store: S, inner: Arc<dyn Backend>, anchor: AnchorFile) -> Self {
         Self { store, inner, anchor, changes: AtomicU64::new(0) }
     }
 
     /// The same, which writes its anchor when it is closed even if nothing is changed: keys were replaced.
     #[must_use]
-    pub fn after_new_keys(mut self) -> Self {
+    pub(crate) fn after_new_keys(mut self) -> Self {
         *self.changes.get_mut() += 1;
         self
     }

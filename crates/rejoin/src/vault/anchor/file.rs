@@ -78,7 +78,7 @@ impl AnchorRecord {
 }
 
 /// The anchor of a vault, a file in a directory outside the store.
-pub struct AnchorFile {
+pub(crate) struct AnchorFile {
     path: PathBuf,
     vault: VaultId,
     hasher: Hasher,
@@ -90,7 +90,7 @@ pub struct AnchorFile {
 
 impl AnchorFile {
     /// The anchor of a vault, in a directory that is made when it is first written.
-    pub fn new(directory: impl Into<PathBuf>, workspace: &Workspace) -> Self {
+    pub(crate) fn new(directory: impl Into<PathBuf>, workspace: &Workspace) -> Self {
         let vault = VaultId::of(workspace.vault());
         let path = locations::anchor_in(&directory.into(), vault);
         let hasher = workspace.anchor_key().hasher();
@@ -99,13 +99,13 @@ impl AnchorFile {
 
     /// The same, which notes that the vault is used at the place of a pin.
     #[must_use]
-    pub fn at(mut self, pin: &PinFiles) -> Self {
+    pub(crate) fn at(mut self, pin: &PinFiles) -> Self {
         self.locations = pin.locations();
         self
     }
 
     /// Refuses a store that is older than what was known of it, or another at the same age.
-    pub fn check(&self, inner: &dyn Backend) -> Result<()> {
+    pub(crate) fn check(&self, inner: &dyn Backend) -> Result<()> {
         let Some(known) = self.read()? else { return Ok(()) };
         known.refuse_older(inner)?;
         let Some(table) = self.table(&known) else { return Ok(()) };
@@ -116,14 +116,14 @@ impl AnchorFile {
 
     /// Conversations, by inner name, that are not what they were when the anchor was written, and of which no
     /// change was noted. All of them are looked at.
-    pub fn differing(&self, inner: &dyn Backend) -> Result<Vec<ConversationId>> {
+    pub(crate) fn differing(&self, inner: &dyn Backend) -> Result<Vec<ConversationId>> {
         let Some(known) = self.read()? else { return Ok(Vec::new()) };
         let Some(table) = self.table(&known) else { return Ok(Vec::new()) };
         Ok(table.differing(inner, &self.hasher, known.stamp, Extent::All)?.into_iter().collect())
     }
 
     /// False when keys were replaced since the anchor was written, or there is none.
-    pub fn knows_keys(&self, inner: &dyn Backend) -> Result<bool> {
+    pub(crate) fn knows_keys(&self, inner: &dyn Backend) -> Result<bool> {
         let epoch = Record::read(&Keeper::over(inner))?.map(|(record, _)| record.epoch);
         Ok(self.read()?.is_some_and(|known| Some(known.epoch) == epoch))
     }
@@ -160,7 +160,7 @@ impl AnchorFile {
     }
 
     /// Writes down what is known of the store.
-    pub fn write(&self, inner: &dyn Backend) -> Result<()> {
+    pub(crate) fn write(&self, inner: &dyn Backend) -> Result<()> {
         // A damaged anchor is for a person to look at, not to be written over.
         let before = self.read()?;
         let (changes, stamp) = Changes::after(inner, before.as_ref().map_or(0, |known| known.stamp))?;
@@ -229,7 +229,7 @@ impl AnchorFile {
     }
 
     /// Forgets what was known: the store is taken as it is from now on.
-    pub fn forget(&self) -> Result<()> {
+    pub(crate) fn forget(&self) -> Result<()> {
         *self.remembered() = None;
         forget(&self.path)
     }

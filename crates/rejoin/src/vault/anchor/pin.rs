@@ -37,14 +37,14 @@ struct Pin {
 /// where the two differ. So a link that leads elsewhere does not get around the pin, and
 /// neither does another way to the same file.
 #[derive(Clone, Debug)]
-pub struct PinFiles {
+pub(crate) struct PinFiles {
     directory: PathBuf,
     places: Vec<PathBuf>,
 }
 
 impl PinFiles {
     /// The pin of a place, in a directory that is made when it is first written.
-    pub fn new(directory: impl Into<PathBuf>, place: &Path) -> Self {
+    pub(crate) fn new(directory: impl Into<PathBuf>, place: &Path) -> Self {
         let named = std::path::absolute(place).unwrap_or_else(|_| place.to_owned());
         let mut places = vec![named.clone()];
         places.extend(resolved(&named).filter(|resolved| *resolved != named));
@@ -54,7 +54,7 @@ impl PinFiles {
     /// The vault that is used at this place; none where none was used yet. Nothing vouches for it.
     ///
     /// Where the pin is gone, an anchor may still tell.
-    pub fn vault(&self) -> Result<Option<VaultId>> {
+    pub(crate) fn vault(&self) -> Result<Option<VaultId>> {
         for place in &self.places {
             if let Some(bytes) = self.read(place)? {
                 return parse(&bytes).map(Some).ok_or_else(|| self.damaged(place));
@@ -74,7 +74,7 @@ impl PinFiles {
     }
 
     /// Refuses a vault other than the one that is used at this place.
-    pub fn expect(&self, found: VaultId) -> Result<()> {
+    pub(crate) fn expect(&self, found: VaultId) -> Result<()> {
         for place in &self.places {
             let (before, how) = match self.read(place)? {
                 Some(bytes) => (vec![parse(&bytes).ok_or_else(|| self.damaged(place))?], ""),
@@ -248,7 +248,7 @@ mod tests {
     #[test]
     fn a_vault_of_the_same_id_with_other_keys_is_refused() {
         let (directory, ours) = (folders(), Workspace::random());
-        let forged = Workspace::new(ours.vault(), 1, KeyId::random(), Key::random(), Key::random());
+        let forged = Workspace::of(ours.vault(), 1, KeyId::random(), Key::random(), Key::random());
         let pin = pin(&directory, "a/vault");
         pin.write(&ours).unwrap();
 

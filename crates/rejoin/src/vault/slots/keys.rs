@@ -89,17 +89,19 @@ pub struct SlotStatus {
     pub created_at: Time,
 }
 
-/// What is known about the keys of a store; none when it is no vault.
-pub fn status(inner: &dyn Read) -> Result<Option<VaultStatus>> {
-    let Some((record, _)) = Record::read(inner)? else { return Ok(None) };
-    let slot = |slot: &Slot| SlotStatus { id: slot.id, kind: slot.kind, created_at: slot.created_at };
-    Ok(Some(VaultStatus {
-        vault: record.vault,
-        epoch: record.epoch,
-        slots: record.slots.iter().map(slot).collect(),
-        is_rotating: record.is_rotating() || !record.replaced.is_empty(),
-        is_being_sealed: blob(inner, None, RUN)?.is_some(),
-    }))
+impl VaultStatus {
+    /// What is known about the keys of a store; none when it is no vault.
+    pub fn of(inner: &dyn Read) -> Result<Option<Self>> {
+        let Some((record, _)) = Record::read(inner)? else { return Ok(None) };
+        let slot = |slot: &Slot| SlotStatus { id: slot.id, kind: slot.kind, created_at: slot.created_at };
+        Ok(Some(Self {
+            vault: record.vault,
+            epoch: record.epoch,
+            slots: record.slots.iter().map(slot).collect(),
+            is_rotating: record.is_rotating() || !record.replaced.is_empty(),
+            is_being_sealed: blob(inner, None, RUN)?.is_some(),
+        }))
+    }
 }
 
 /// The keys of one vault. One process at a time changes them.
@@ -217,7 +219,7 @@ impl Keys {
     /// Opens the vault, and tells what is known about its keys.
     pub fn check(&self) -> Result<VaultStatus> {
         self.holder.open(self.inner.as_ref())?;
-        status(self.inner.as_ref())?.ok_or_else(|| unlock::no_record(self.inner.as_ref()))
+        VaultStatus::of(self.inner.as_ref())?.ok_or_else(|| unlock::no_record(self.inner.as_ref()))
     }
 
     /// Makes a slot and puts its secret into its place, before anything names the slot.

@@ -17,7 +17,7 @@ mod tests;
 mod unlock;
 mod wraps;
 
-pub use keys::{Added, Keys, NewSlot, SlotStatus, VaultStatus, status};
+pub use keys::{Added, Keys, NewSlot, SlotStatus, VaultStatus};
 pub use kind::{SlotId, SlotKind, VaultId};
 pub use passphrase::Cost;
 pub use rotate::Rotated;
@@ -25,4 +25,4 @@ pub use secret::Secret;
 pub use secret_store::{SecretFiles, SecretStore, SecretStores};
 pub(crate) use unlock::no_record as missing_record;
 pub(crate) use unlock::replaced as missing_vault;
-pub use unlock::{Ask, Keyholder, UnlockRequest, UnlockResponse};
+pub use unlock::{Keyholder, UnlockRequest, UnlockResponse};

@@ -176,7 +176,7 @@ impl Record {
         let wrapping = Workspace::wrapping_of(self.key(), &key);
         let inside = wrapping.open(NAMES, &[self.vault.as_bytes()], &self.names.0).map(Zeroizing::new);
         let names = Key::from_slice(&inside.map_err(|_| broken())?).ok_or_else(broken)?;
-        let workspace = Workspace::new(self.vault.to_key_id(), self.epoch, self.key(), key, names);
+        let workspace = Workspace::of(self.vault.to_key_id(), self.epoch, self.key(), key, names);
         if mac(&workspace, &written.body) != written.mac {
             return Err(broken());
         }

@@ -95,7 +95,7 @@ impl Keys {
             self.finish(record, &before, &wraps::owners(inner)?)?;
             (record, before) = self.holder.open(inner)?;
         }
-        let next = Workspace::new(
+        let next = Workspace::of(
             before.vault(),
             before.epoch() + 1,
             KeyId::random(),
@@ -142,7 +142,7 @@ impl Keys {
                 return Err(error);
             }
         };
-        let next = next.with_retired(before.id(), before.key());
+        let next = next.retiring(before.id(), before.key());
         let mut late = wraps::changed_since(inner, switched.seen)?;
         late.extend(&switched.unreadable);
         self.finish(record, &next, &late)?;

@@ -169,7 +169,7 @@ mod tests {
     fn workspace() -> Workspace {
         let [vault, id] = [1, 2].map(|byte| KeyId::from_bytes([byte; 16]));
         let [key, names] = [3, 4].map(|byte| Key::from_slice(&[byte; 32]).unwrap());
-        Workspace::new(vault, 1, id, key, names)
+        Workspace::of(vault, 1, id, key, names)
     }
 
     fn slot(kind: SlotKind, secret: &Secret) -> Slot {

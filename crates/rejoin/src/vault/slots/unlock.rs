@@ -39,7 +39,7 @@ pub enum UnlockResponse {
 }
 
 /// Prompts a person; none when there is nobody to ask, or they gave up.
-pub type Ask = dyn Fn(&UnlockRequest) -> Result<Option<UnlockResponse>> + Send + Sync;
+pub(crate) type Ask = dyn Fn(&UnlockRequest) -> Result<Option<UnlockResponse>> + Send + Sync;
 
 /// Unlocks a vault with stored secrets, or with what a person enters.
 #[derive(Clone)]
@@ -70,7 +70,7 @@ impl Keyholder {
 
     /// The same, which opens only the vault that is pinned to its place, if one is.
     #[must_use]
-    pub fn pinned(&self, pin: Option<PinFiles>) -> Self {
+    pub(crate) fn pinned(&self, pin: Option<PinFiles>) -> Self {
         Self { pin, ..self.clone() }
     }
 
@@ -230,7 +230,7 @@ impl Keyholder {
                 kept.find_map(|then| retired.open(vault, then, &self.pair_of(vault, then).ok()?).ok())
             };
             if let Some((id, key)) = same.or_else(in_place) {
-                workspace = workspace.with_retired(id, &key);
+                workspace = workspace.retiring(id, &key);
             }
         }
         Ok(workspace)

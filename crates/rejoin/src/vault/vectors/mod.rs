@@ -28,7 +28,7 @@ fn counting(from: u8) -> Key {
 
 fn workspace() -> Workspace {
     let [vault, id] = [0xa0, 0xb0].map(|byte| KeyId::from_bytes([byte; 16]));
-    Workspace::new(vault, 1, id, counting(0), counting(32))
+    Workspace::of(vault, 1, id, counting(0), counting(32))
 }
 
 fn data_key() -> DataKey {

@@ -3,8 +3,9 @@
 use std::sync::{Arc, Mutex};
 
 use rejoin::store::{MemoryStore, Store};
-use rejoin::testing::{Around, Write};
 use rejoin::{Error, ErrorKind, Result};
+
+use crate::doubles::{Around, Write, a_store};
 
 /// What becomes of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,6 +74,8 @@ impl Moody {
         }
     }
 }
+
+a_store!(Moody);
 
 impl Around for Moody {
     fn inner(&self) -> &dyn Store {

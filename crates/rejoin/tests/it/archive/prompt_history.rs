@@ -1,9 +1,7 @@
 //! The lines that were typed at a prompt, and which of them go.
 
-use rejoin::{
-    Archive, Conversation, ConversationId, Message, PROMPT_HISTORY_LINES, PurgeReason, Retention, Sweep,
-    Swept, Time,
-};
+use rejoin::parts::ArchiveState;
+use rejoin::{Archive, Conversation, ConversationId, Message, PurgeReason, Retention, Sweep, Swept, Time};
 
 use super::archive;
 
@@ -27,10 +25,14 @@ fn purge(archive: &Archive, ids: &[ConversationId]) {
 #[test]
 fn only_the_newest_lines_are_kept() {
     let archive = archive();
-    let lines: Vec<String> = (0..PROMPT_HISTORY_LINES + 2).map(|number| format!("line {number}")).collect();
+    let lines: Vec<String> =
+        (0..ArchiveState::PROMPT_HISTORY_LINES + 2).map(|number| format!("line {number}")).collect();
 
     lines.iter().for_each(|line| archive.state().keep_prompt_line(PROJECT, line).unwrap());
-    typed(&archive, &[" a secret", "  ", "", &"long".repeat(4096), &lines[PROMPT_HISTORY_LINES + 1]]);
+    typed(
+        &archive,
+        &[" a secret", "  ", "", &"long".repeat(4096), &lines[ArchiveState::PROMPT_HISTORY_LINES + 1]],
+    );
 
     assert_eq!(archive.state().prompt_history(PROJECT), lines[2..]);
     assert_eq!(archive.state().prompt_history("/home/ada/other"), Vec::<String>::new());

@@ -6,8 +6,8 @@ use std::time::Duration;
 use proptest::prelude::*;
 use rejoin::store::{Children, Put, Safety, Space, SqliteStore};
 use rejoin::{
-    Archive, BegunAgain, Block, Conversation, EndReason, Ending, ErrorKind, EventKind, Json, Limits, Message,
-    MessageId, Metrics, OpenTurn, Receipt, Recorder, Role, Saved, Status, Strain, Thinking,
+    Archive, BegunAgain, Block, Conversation, EndReason, Ending, ErrorKind, EventKind, Incomplete, Json,
+    Limits, Message, MessageId, Metrics, OpenTurn, Receipt, Recorder, Role, Saved, Status, Strain, Thinking,
 };
 
 use super::moody::{Mood, Moody};
@@ -447,7 +447,7 @@ fn a_kept_open_turn_is_a_complete_turn_marked_as_interrupted() {
     let messages: Vec<Message> = path.iter().skip(1).map(|stored| stored.message.clone()).collect();
     assert_eq!(messages, turn.messages());
     assert_eq!(messages[0].finish.as_deref(), Some("interrupted"));
-    assert_eq!(rejoin::incomplete(&messages), None);
+    assert_eq!(Incomplete::of(&messages), None);
     assert_eq!((ids(&path)[1..].to_vec(), kept.forked), (kept.messages, false));
     assert_eq!(archive.open_turns().list(id).unwrap(), []);
 }

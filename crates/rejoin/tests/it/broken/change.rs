@@ -2,7 +2,7 @@
 
 use rejoin::store::{
     BlobNames, Change, Children, Facets, Fault as Damage, ListQuery, Note, Outcome, Progress, Put, Read, Row,
-    Safety, Selection, Space, Store, Target, Version,
+    Safety, Selection, Space, Store, Target,
 };
 use rejoin::{ConversationId, Error, ErrorKind, MessageId, Result, Time};
 
@@ -14,7 +14,7 @@ fn row(store: &Broken, id: ConversationId) -> Option<Row> {
 }
 
 /// Answers as if what is not found were changed.
-fn forgiving(answer: Result<Version>, expected: Option<Version>) -> Result<Version> {
+fn forgiving(answer: Result<u64>, expected: Option<u64>) -> Result<u64> {
     match answer {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(expected.unwrap_or(0) + 1),
         other => other,

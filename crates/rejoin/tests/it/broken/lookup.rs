@@ -3,8 +3,7 @@
 use std::cmp::Reverse;
 
 use rejoin::Result;
-use rejoin::store::{Hit, Outcome, Page, Read, SearchOrder, SearchQuery};
-use rejoin::text::WordQuery;
+use rejoin::store::{Hit, Outcome, Page, Read, SearchOrder, SearchQuery, WordQuery};
 
 use super::{Broken, Fault, Hook};
 

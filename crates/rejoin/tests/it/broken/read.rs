@@ -2,13 +2,12 @@
 
 use std::time::Duration;
 
-use rejoin::store::{
-    BlobNames, Capabilities, ListQuery, Note, Order, Read, Seen, Selection, Space, Visit, VisitBlob, What,
-};
-use rejoin::testing::Shown;
+use rejoin::store::{BlobNames, Capabilities, ListQuery, Note, Order, Read, Seen, Selection, Space, What};
 use rejoin::{ConversationId, Error, ErrorKind, Result};
 
 use super::{Broken, Fault, Hook};
+
+use crate::look::Shown;
 
 fn shown(store: &Broken, id: ConversationId, what: Selection<'_>) -> Result<Vec<Shown>> {
     let mut all = Vec::new();
@@ -19,7 +18,7 @@ fn shown(store: &Broken, id: ConversationId, what: Selection<'_>) -> Result<Vec<
     Ok(all)
 }
 
-fn show(messages: &[Shown], visit: &mut Visit<'_>) -> Result<()> {
+fn show(messages: &[Shown], visit: &mut dyn FnMut(Seen<'_>) -> Result<()>) -> Result<()> {
     messages.iter().try_for_each(|shown| {
         visit(Seen {
             id: shown.id,
@@ -39,7 +38,7 @@ const ALL: Selection<'static> = Selection::All { order: Order::OldestFirst, offs
 /// Reads well, then changes what was read.
 fn altered(
     (store, id, what): (&Broken, ConversationId, Selection<'_>),
-    visit: &mut Visit<'_>,
+    visit: &mut dyn FnMut(Seen<'_>) -> Result<()>,
     alter: impl FnOnce(&mut Vec<Shown>),
 ) -> Result<()> {
     let mut messages = shown(store, id, what)?;
@@ -61,7 +60,7 @@ fn gather(
     Ok(found)
 }
 
-fn hand_over(found: &[(Vec<u8>, Vec<u8>)], visit: &mut VisitBlob<'_>) -> Result<()> {
+fn hand_over(found: &[(Vec<u8>, Vec<u8>)], visit: &mut dyn FnMut(&[u8], &[u8]) -> Result<()>) -> Result<()> {
     found.iter().try_for_each(|(name, bytes)| visit(name, bytes))
 }
 

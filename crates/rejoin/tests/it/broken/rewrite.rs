@@ -1,16 +1,17 @@
 //! Stores that replace what messages say wrongly.
 
-use rejoin::store::{Change, Note, Order, PreviewUpdate, Read, Rewritten, Selection, Store, Version, What};
-use rejoin::testing::Shown;
+use rejoin::store::{Change, Note, Order, PreviewUpdate, Read, Rewritten, Selection, Store, What};
 use rejoin::{ConversationId, Digest, ErrorKind, Result, Time};
 
 use super::{Broken, Fault, Hook};
 
+use crate::look::Shown;
+
 /// Amends, and does a rewrite in a way of its own.
 fn rewriting(
-    (store, id, expected, change, at): (&Broken, ConversationId, Option<Version>, &Change<'_>, Time),
-    rewrite: impl FnOnce(&[Rewritten<'_>], PreviewUpdate<'_>) -> Result<Version>,
-) -> Result<Version> {
+    (store, id, expected, change, at): (&Broken, ConversationId, Option<u64>, &Change<'_>, Time),
+    rewrite: impl FnOnce(&[Rewritten<'_>], PreviewUpdate<'_>) -> Result<u64>,
+) -> Result<u64> {
     match change {
         Change::Rewrite { messages, previews } => rewrite(messages, *previews),
         other => store.inner.amend(id, expected, other, at),

@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex};
 
 use rejoin::formats::{Format, ReadLimits, Source};
 use rejoin::store::{MemoryStore, Order, Store};
-use rejoin::testing::{Around, Write};
 use rejoin::{Archive, ConversationId, Import, ImportMode, Imported, ImportedConversation, Message, Result};
 use tempfile::TempDir;
 
+use crate::doubles::{Around, Write, a_store};
 use crate::formats::claude::{reply, text, user};
 
 const NAME: &str = "c833a56b-45d4-4ced-8b45-47d6a5359b48.jsonl";
@@ -38,6 +38,8 @@ impl Shared {
         }
     }
 }
+
+a_store!(Shared);
 
 impl Around for Shared {
     fn inner(&self) -> &dyn Store {

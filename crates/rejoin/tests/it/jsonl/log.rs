@@ -3,13 +3,13 @@
 use std::fs::{self, File};
 use std::time::Duration;
 
-use rejoin::store::{JsonlOptions, JsonlStore, Read, Stamp, What};
+use rejoin::store::{JsonlOptions, JsonlStore, Read, What};
 use rejoin::{Archive, ConversationId, ErrorKind, Message};
 use rustix::fs::{FlockOperation, flock};
 
 use crate::jsonl::Place;
 
-fn stamps(place: &Place, after: Stamp) -> Vec<Stamp> {
+fn stamps(place: &Place, after: u64) -> Vec<u64> {
     let changes = place.store().changes(after, Duration::ZERO).unwrap();
     changes.into_iter().map(|change| change.stamp).collect()
 }
@@ -23,11 +23,11 @@ fn a_follower_can_go_on_anywhere_in_a_long_log() {
         archive.update(id, |conversation| conversation.title = Some(number.to_string())).unwrap();
     }
 
-    let all: Vec<Stamp> = (1..=201).collect();
+    let all: Vec<u64> = (1..=201).collect();
 
     assert_eq!(stamps(&place, 0), all);
     for after in [1, 7, 60, 99, 100, 150, 200, 201, 500] {
-        let rest: Vec<Stamp> = all.iter().copied().filter(|stamp| *stamp > after).collect();
+        let rest: Vec<u64> = all.iter().copied().filter(|stamp| *stamp > after).collect();
         assert_eq!(stamps(&place, after), rest, "after {after}");
     }
 }
@@ -45,7 +45,7 @@ fn what_a_power_cut_took_from_the_log_is_told_again() {
 
     place.archive().resume(one).unwrap().append(Message::user("after")).unwrap();
 
-    let told: Vec<(Stamp, ConversationId, What)> = place
+    let told: Vec<(u64, ConversationId, What)> = place
         .store()
         .changes(2, Duration::ZERO)
         .unwrap()

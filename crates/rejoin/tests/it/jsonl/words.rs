@@ -6,8 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, SystemTime};
 
-use rejoin::store::{Read, SearchOrder, SearchQuery, Store, Task};
-use rejoin::text::WordQuery;
+use rejoin::store::{Read, SearchOrder, SearchQuery, Store, Task, WordQuery};
 use rejoin::{Conversation, Message};
 
 use crate::jsonl::{Place, files};

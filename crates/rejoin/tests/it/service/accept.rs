@@ -9,7 +9,7 @@ use rejoin::service::{
     RecoverySnapshot,
 };
 use rejoin::store::{Change, ListQuery, MemoryStore, Order, PreviewUpdate, Rewritten, Selection, Store};
-use rejoin::testing::{Around, Place, Write};
+use rejoin::testing::Place;
 use rejoin::{
     Archive, AttachmentKind, AuditAction, AuditQuery, Error, ErrorKind, PurgeReason, Retention, Strain, Time,
 };
@@ -17,6 +17,7 @@ use rejoin::{
 use super::{BEGAN, everywhere, frame, id_of, input, open, said, saying};
 use crate::archive::Lab;
 use crate::archive::moody::{Mood, Moody};
+use crate::doubles::{Around, Write, a_store};
 use crate::residue::holding;
 use crate::stores::{Directory, File, Memory};
 use crate::vault::{Ahead, InnerPlace, Vault, sealed};
@@ -371,6 +372,8 @@ fn a_report_of_a_purge_is_spelled_as_in_the_document() {
 
 /// A store whose files somebody reads all the time, so that what was removed is not erased from them.
 struct Watched(MemoryStore);
+
+a_store!(Watched);
 
 impl Around for Watched {
     fn inner(&self) -> &dyn Store {

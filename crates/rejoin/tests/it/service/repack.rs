@@ -6,12 +6,13 @@ use std::sync::Arc;
 use rejoin::service::{
     AttachmentRef, ConversationRecordInput, ConversationRecordMutation, ConversationStorageService,
 };
-use rejoin::store::{BlobNames, Children, Read, Space, Store, VisitBlob};
-use rejoin::testing::{Around, Place};
+use rejoin::store::{BlobNames, Children, Read, Space, Store};
+use rejoin::testing::Place;
 use rejoin::{AttachmentKind, Time};
 
 use super::{BEGAN, everywhere, frame, id_of, input, open, saying};
 use crate::archive::Lab;
+use crate::doubles::{Around, a_store};
 use crate::residue::holding;
 use crate::stores::{Directory, File};
 
@@ -101,6 +102,8 @@ fn a_file_that_belongs_to_the_whole_record_stays() {
 /// A store that cannot read when a record was repacked.
 struct Torn(rejoin::store::MemoryStore);
 
+a_store!(Torn);
+
 impl Around for Torn {
     fn inner(&self) -> &dyn Store {
         &self.0
@@ -111,7 +114,7 @@ impl Around for Torn {
         space: Space,
         owner: Option<rejoin::ConversationId>,
         named: BlobNames<'_>,
-        visit: &mut VisitBlob<'_>,
+        visit: &mut dyn FnMut(&[u8], &[u8]) -> rejoin::Result<()>,
     ) -> rejoin::Result<()> {
         match named {
             BlobNames::One(b"service.repacked") => {

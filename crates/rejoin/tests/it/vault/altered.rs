@@ -2,10 +2,11 @@
 
 use std::sync::{Arc, Mutex};
 
-use rejoin::store::backend::{Backend, MessageRow, Rows, VisitMessage, Which};
+use rejoin::store::backend::{Backend, MessageRow, Rows, Which};
 use rejoin::store::{Keeper, MemoryStore, Order};
-use rejoin::testing::{Interpose, Interposed};
 use rejoin::{ConversationId, Digest, MessageId, Result};
+
+use crate::doubles::{Interpose, Interposed};
 
 /// A message as the inner store keeps it.
 #[derive(Clone, Debug, PartialEq)]
@@ -75,7 +76,7 @@ impl Interpose for Showing {
         rows: &dyn Rows,
         id: ConversationId,
         which: Which<'_>,
-        visit: &mut VisitMessage<'_>,
+        visit: &mut dyn FnMut(&MessageRow<'_>) -> Result<()>,
     ) -> Result<()> {
         let shown = self.shown.lock().unwrap();
         let Some(shown) = shown.as_ref() else { return rows.messages(id, which, visit) };

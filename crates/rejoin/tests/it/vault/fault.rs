@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use rejoin::store::{Children, Task};
 use rejoin::vault::{
-    Cost, Keyholder, Keys, NewSlot, Secret, SecretFiles, SecretStores, SlotKind, UnlockResponse, status,
+    Cost, Keyholder, Keys, NewSlot, Secret, SecretFiles, SecretStores, SlotKind, UnlockResponse, VaultStatus,
 };
 use rejoin::{Archive, Conversation, ConversationId, ErrorKind, List, Message, MessageId, Search, Time};
 
@@ -43,7 +43,8 @@ impl Machine {
 
     /// The slots of a kind, and how many key files there are.
     fn file_slots(&self) -> (usize, usize) {
-        let slots = status(self.store.as_ref()).unwrap().map_or_else(Vec::new, |status| status.slots);
+        let slots =
+            VaultStatus::of(self.store.as_ref()).unwrap().map_or_else(Vec::new, |status| status.slots);
         let slots = slots.iter().filter(|slot| slot.kind == SlotKind::File).count();
         (slots, std::fs::read_dir(self.directory.path()).unwrap().count())
     }

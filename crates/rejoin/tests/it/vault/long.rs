@@ -5,9 +5,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use rejoin::store::{MemoryStore, Order, Read, Seen, Selection, Store, VaultStore};
-use rejoin::testing::Shown;
 use rejoin::{Error, ErrorKind, Result};
 
+use crate::look::Shown;
 use crate::vault::altered::{Altered, Kept, altered, kept};
 use crate::vault::sealed;
 use crate::vault::write::{Said, append, conversation, inner_names, messages, open};

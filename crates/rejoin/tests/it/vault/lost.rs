@@ -7,9 +7,9 @@ use std::time::Duration;
 use proptest::prelude::*;
 use rejoin::store::backend::Backend;
 use rejoin::store::{BlobNames, Change, Keeper, Order, Put, Read, Safety, Store, Task};
-use rejoin::testing::{Interpose, Interposed, Write};
 use rejoin::{Archive, Conversation, EventKind, List, Message, MessageId, Search, StoredMessage, Time};
 
+use crate::doubles::{Interpose, Interposed, Write};
 use crate::vault::altered::kept;
 use crate::vault::quarantine::{Stage, flipped, texts, told};
 use crate::vault::sealed;

@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 use rejoin::Result;
 use rejoin::store::backend::Backend;
-use rejoin::store::{BlobNames, Key, KeyId, Store, Unlock, VaultStore, Workspace};
+use rejoin::store::{BlobNames, Store, Unlock, VaultStore, Workspace};
 use rejoin::testing::Place;
 
 use crate::vault_spaces::KEYS;
@@ -34,9 +34,7 @@ pub(crate) struct Fixed;
 
 impl Unlock for Fixed {
     fn unlock(&self, _inner: &dyn Store) -> Result<Workspace> {
-        let [vault, id] = [1, 2].map(|byte| KeyId::from_bytes([byte; 16]));
-        let [key, name_key] = [3, 4].map(|byte| Key::from_slice(&[byte; 32]).unwrap());
-        Ok(Workspace::new(vault, 1, id, key, name_key))
+        Ok(Workspace::new([1; 16], 1, [2; 16], &[3; 32], &[4; 32]))
     }
 }
 

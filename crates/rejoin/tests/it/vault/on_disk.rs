@@ -15,9 +15,9 @@ use rejoin::store::{
     Change, Facets, JsonlStore, ListQuery, Opening, Order, Put, Read, Safety, Selection, Space, SqliteStore,
     Store, Task, VaultStore,
 };
-use rejoin::testing::{Interpose, Interposed, Write};
 use rejoin::{Branch, Error, ErrorKind, MessageId, Result};
 
+use crate::doubles::{Interpose, Interposed, Write};
 use crate::vault::write::{NOW, Said, append, conversation, messages};
 use crate::vault::{Fixed, Inner, sealed};
 

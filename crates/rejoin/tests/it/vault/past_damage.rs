@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use rejoin::store::Task;
-use rejoin::{Archive, Search, Searched};
+use rejoin::{Archive, Listed, Search, SearchHit};
 
 use crate::vault::altered::kept;
 use crate::vault::quarantine::{CHANGED, Stage, texts};
@@ -16,11 +16,11 @@ fn missing(stage: &Stage, place: usize) -> String {
     format!("the message `{message}` of conversation `{id}`, number {number}, does not open: {CHANGED}")
 }
 
-fn search(archive: &Archive, text: &str) -> Searched {
+fn search(archive: &Archive, text: &str) -> Listed<SearchHit> {
     archive.search(&Search { text: text.to_owned(), ..Search::default() }).unwrap()
 }
 
-fn said(found: &Searched) -> Vec<String> {
+fn said(found: &Listed<SearchHit>) -> Vec<String> {
     found.items.iter().map(|hit| hit.read().unwrap().text()).collect()
 }
 

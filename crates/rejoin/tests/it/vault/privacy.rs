@@ -122,7 +122,7 @@ fn a_secret_in_a_path_is_not_stored_and_its_project_is_found_all_the_same() {
     assert_eq!(archive.search(&search).unwrap().items.len(), 1);
     assert_eq!(archive.state().recall(&format!("active:{path}")).unwrap(), Some(talk.id().to_string()));
     assert!(archive.projects().get(&path).unwrap().is_some());
-    let seen = rejoin::testing::visible(store.as_ref()).unwrap();
+    let seen = crate::look::visible(store.as_ref()).unwrap();
     let blobs = seen.blobs.iter().flat_map(|blob| [&blob.name, &blob.bytes]);
     let blobs: String = blobs.map(|bytes| String::from_utf8_lossy(bytes).into_owned()).collect();
     let whole = format!("{:?}{blobs}", seen.conversations);

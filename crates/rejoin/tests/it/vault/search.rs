@@ -8,9 +8,8 @@ use proptest::prelude::*;
 use proptest::test_runner::Config;
 use rejoin::store::{
     BlobNames, Children, Entry, Facets, JsonlStore, ListQuery, MemoryStore, Note, Opening, PreviewUpdate,
-    Put, Read, Safety, SearchOrder, SearchQuery, SqliteStore, Stale, Store, Target, Task, Turn,
+    Put, Read, Safety, SearchOrder, SearchQuery, SqliteStore, Stale, Store, Target, Task, Turn, WordQuery,
 };
-use rejoin::text::WordQuery;
 use rejoin::{ConversationId, Digest, ErrorKind, Message, MessageId, Time};
 
 use super::sealed;

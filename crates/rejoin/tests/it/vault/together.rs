@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use rejoin::Archive;
 use rejoin::store::{
-    BlobNames, Key, KeyId, MemoryStore, Put, Read, Safety, SqliteStore, Store, Target, Unlock, VaultStore,
-    Workspace,
+    BlobNames, MemoryStore, Put, Read, Safety, SqliteStore, Store, Target, Unlock, VaultStore, Workspace,
 };
 
 use crate::vault::sealed;
@@ -50,17 +49,16 @@ fn several_vaults_over_one_file_append_at_once() {
 /// Opens with the key of the epoch that the record says, and with the one before.
 struct Turning;
 
-const fn key_id(epoch: u8) -> KeyId {
-    KeyId::from_bytes([epoch; 16])
+const fn key_id(epoch: u8) -> [u8; 16] {
+    [epoch; 16]
 }
 
-fn key(epoch: u8) -> Key {
-    Key::from_slice(&[epoch; 32]).unwrap()
+const fn key(epoch: u8) -> [u8; 32] {
+    [epoch; 32]
 }
 
 fn workspace(epoch: u8) -> Workspace {
-    let names = Key::from_slice(&[99; 32]).unwrap();
-    let own = Workspace::new(key_id(0), u64::from(epoch), key_id(epoch), key(epoch), names);
+    let own = Workspace::new(key_id(0), u64::from(epoch), key_id(epoch), &key(epoch), &[99; 32]);
     if epoch > 1 { own.with_retired(key_id(epoch - 1), &key(epoch - 1)) } else { own }
 }
 
@@ -85,7 +83,7 @@ fn turning(inner: &Arc<MemoryStore>) -> VaultStore {
 }
 
 /// The id of the workspace key that a conversation's data key is wrapped with.
-fn wrapped_with(inner: &MemoryStore, number: usize) -> KeyId {
+fn wrapped_with(inner: &MemoryStore, number: usize) -> [u8; 16] {
     let names = crate::vault::write::inner_names(inner);
     let mut id = [0; 16];
     let get = inner.get(KEYS, Some(names[number]), BlobNames::One(b"data"), &mut |_, bytes| {
@@ -93,7 +91,7 @@ fn wrapped_with(inner: &MemoryStore, number: usize) -> KeyId {
         Ok(())
     });
     get.unwrap();
-    KeyId::from_bytes(id)
+    id
 }
 
 #[test]

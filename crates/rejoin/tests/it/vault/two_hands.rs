@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rejoin::Result;
 use rejoin::store::{Store, VaultStore};
-use rejoin::testing::{Around, Write};
 
+use crate::doubles::{Around, Write, a_store};
 use crate::vault::{Inner, sealed};
 
 /// Of so many calls the second handle gets the last two.
@@ -29,6 +29,8 @@ impl TwoHands {
         &self.hands[usize::from(call >= CALLS - 2)]
     }
 }
+
+a_store!(TwoHands);
 
 impl Around for TwoHands {
     fn inner(&self) -> &dyn Store {

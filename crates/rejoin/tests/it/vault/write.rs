@@ -4,8 +4,9 @@ use rejoin::store::{
     Anchor, Entry, Facets, ListQuery, Note, Opening, Order, PreviewUpdate, Read, Selection, Stale, Store,
     Turn,
 };
-use rejoin::testing::Shown;
 use rejoin::{ConversationId, Digest, Message, MessageId, Result, Time};
+
+use crate::look::Shown;
 
 pub(super) const NOW: Time = Time::from_micros(1_800_000_000_000_000);
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use rejoin::view::{CallIdRule, EndingRule, FirstRule, ItemRule, MediaRule, Recipient, ThinkingRule, View};
+use rejoin::view::{CallIdRule, ItemRule, MediaRule, Recipient, ThinkingRule, View};
 use rejoin::{Block, Json, MediaKind, Message, Role, ToolCall};
 
 pub(crate) fn objections(view: &View<'_>, recipient: &Recipient) -> Vec<String> {
@@ -32,7 +32,7 @@ pub(crate) fn objections(view: &View<'_>, recipient: &Recipient) -> Vec<String> 
         strict.note(format!("calls without results at the end: {:?}", strict.open));
     }
     let first = view.messages.iter().map(|viewed| viewed.message.role).find(|role| *role != Role::System);
-    if recipient.first == FirstRule::User && first.is_some_and(|first| first != Role::User) {
+    if recipient.begins_with_user && first.is_some_and(|first| first != Role::User) {
         strict.note("a user does not speak first".to_owned());
     }
     if recipient.items == ItemRule::ServerTools {
@@ -58,8 +58,7 @@ impl Strict<'_> {
             self.note("an empty message".to_owned());
         }
         if message.blocks.iter().all(is_thinking)
-            || (self.recipient.ending == EndingRule::NoThinking
-                && message.blocks.last().is_some_and(is_thinking))
+            || (!self.recipient.takes_last_thinking && message.blocks.last().is_some_and(is_thinking))
         {
             self.note("thinking that nothing follows".to_owned());
         }

@@ -28,10 +28,16 @@ const ENTRY: usize = 70;
 /// From so many messages of the user on there is a list of them.
 const CONTENTS: usize = 3;
 
-/// Writes the conversations of a tree as one page of HTML, complete in itself.
-///
-/// A tree without conversations is an error.
-pub fn html(tree: &Tree) -> Result<String> {
+impl Tree {
+    /// Writes its conversations as one page of HTML, complete in itself.
+    ///
+    /// A tree without conversations is an error.
+    pub fn to_html(&self) -> Result<String> {
+        html(self)
+    }
+}
+
+fn html(tree: &Tree) -> Result<String> {
     let main = tree.main()?;
     let story = Story::of(tree, main);
     let title = brief(&story.title(), TITLE);

@@ -14,18 +14,25 @@ use harmless::{code, fenced, inline, quoted, yaml};
 
 use crate::error::Result;
 use crate::formats::{SourceMessage, Tree};
+use crate::model::beginning;
 use crate::model::{Block, Json, Media, ToolCall, ToolResult, visible};
-use crate::ops::export::shorten::{SHORT_ARGUMENTS, Shortened, shortened};
+use crate::ops::export::shorten::SHORT_ARGUMENTS;
 use crate::ops::export::story::{Answers, Story, count, describe, heading_of, minute, tokens};
 use crate::ops::view::Compaction;
 
 /// Characters of a title, a label or an address.
 const TITLE: usize = 200;
 
-/// Writes the conversations of a tree as a transcript in Markdown.
-///
-/// It holds no control characters but line feeds and tabs. A tree without conversations is an error.
-pub fn markdown(tree: &Tree) -> Result<String> {
+impl Tree {
+    /// Writes its conversations as a transcript in Markdown.
+    ///
+    /// It holds no control characters but line feeds and tabs. A tree without conversations is an error.
+    pub fn to_markdown(&self) -> Result<String> {
+        markdown(self)
+    }
+}
+
+fn markdown(tree: &Tree) -> Result<String> {
     let main = tree.main()?;
     let mut page = Page::default();
     let story = Story::of(tree, main);
@@ -193,7 +200,7 @@ impl Page {
         let block = Block::ToolResult(result.clone());
         let words = block.words().unwrap_or_default();
         let words = visible(&words);
-        let Shortened { lines, more } = shortened(&words);
+        let (lines, more) = beginning(&words);
         if lines.is_empty() {
             return;
         }

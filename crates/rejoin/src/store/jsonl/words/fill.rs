@@ -6,11 +6,11 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::model::ConversationId;
 use crate::store::Progress;
 use crate::store::backend::text;
-use crate::store::body::{is_json, searchable};
+use crate::store::body::{Searchable, is_json};
 use crate::store::jsonl::fault::During;
 use crate::store::jsonl::files::{Grown, Opened, Purpose, Seen};
-use crate::store::jsonl::index::Entry;
 use crate::store::jsonl::kept::LocatedMessage;
+use crate::store::jsonl::list::index::Entry;
 use crate::store::jsonl::scan::ScannedFile;
 use crate::store::jsonl::words::contents::{Contents, NOTHING};
 use crate::store::jsonl::words::document::Document;
@@ -248,7 +248,7 @@ impl Jsonl {
         let visited = self.visit_held(opened, held.iter(), &mut |row| {
             place += held[place..].iter().take_while(|held| held.node.seq < row.seq).count();
             let body = text(row.body);
-            let Some(said) = searchable(&body) else {
+            let Some(said) = Searchable::of(&body) else {
                 return if is_json(&body) { Ok(()) } else { Err(Error::corrupt("it is no JSON")) };
             };
             let Some(spot) = held.get(place).map(|held| held.content) else { return Ok(()) };

@@ -11,14 +11,14 @@ use std::path::PathBuf;
 use crate::error::{ErrorKind, Result};
 use crate::model::{ConversationId, MessageId, Time};
 use crate::store::backend::{Presence, Rows, SearchIndex};
-use crate::store::body::searchable;
+use crate::store::body::Searchable;
 use crate::store::hits::{Damage, Hits};
 use crate::store::jsonl::Jsonl;
 use crate::store::jsonl::fault::During;
 use crate::store::jsonl::files::{Opened, Seen};
-use crate::store::jsonl::index::Wanted;
 use crate::store::jsonl::line::body;
 use crate::store::jsonl::lines::read_at;
+use crate::store::jsonl::list::index::Wanted;
 use crate::store::jsonl::list::is_forbidden;
 use crate::store::jsonl::read::told;
 use crate::store::jsonl::rows::JsonlRows;
@@ -305,7 +305,7 @@ impl<'s> Search<'s> {
         let read = read_at(&opened.file, &mut bytes, document.offset);
         let read = read.during(|| format!("read `{}`", opened.path.display()))?;
         let Some(body) = body(&bytes[..read]) else { return Ok(None) };
-        let said = searchable(&body).filter(|said| said.time == document.time && self.query.finds(said));
+        let said = Searchable::of(&body).filter(|said| said.time == document.time && self.query.finds(said));
         let (message, seq, time): (MessageId, u32, Time) = (document.id, document.seq, document.time);
         Ok(said.map(|_| Hit { conversation, message, seq, time, body: body.into_owned() }))
     }

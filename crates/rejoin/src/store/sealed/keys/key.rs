@@ -14,18 +14,25 @@ pub(crate) const KEY_LENGTH: usize = 32;
 /// A secret key.
 #[derive(Clone)]
 // Behind a pointer, so that moving it leaves no copy behind.
-pub struct Key(Box<Zeroizing<[u8; KEY_LENGTH]>>);
+pub(crate) struct Key(Box<Zeroizing<[u8; KEY_LENGTH]>>);
 
 impl Key {
     /// A key that nobody knows.
-    pub fn random() -> Self {
+    pub(crate) fn random() -> Self {
         let mut key = Self(Box::new(Zeroizing::new([0; KEY_LENGTH])));
         fill(key.0.as_mut_slice());
         key
     }
 
+    /// The key with these bytes.
+    pub(crate) fn from_bytes(bytes: &[u8; KEY_LENGTH]) -> Self {
+        let mut key = Self(Box::new(Zeroizing::new([0; KEY_LENGTH])));
+        key.0.copy_from_slice(bytes);
+        key
+    }
+
     /// The key with these bytes; none unless there are 32.
-    pub fn from_slice(bytes: &[u8]) -> Option<Self> {
+    pub(crate) fn from_slice(bytes: &[u8]) -> Option<Self> {
         let mut key = Self(Box::new(Zeroizing::new([0; KEY_LENGTH])));
         (bytes.len() == KEY_LENGTH).then(|| {
             key.0.copy_from_slice(bytes);
@@ -34,7 +41,7 @@ impl Key {
     }
 
     /// The bytes. Whoever copies them has to overwrite the copy.
-    pub fn expose(&self) -> &[u8; KEY_LENGTH] {
+    pub(crate) fn expose(&self) -> &[u8; KEY_LENGTH] {
         &self.0
     }
 
@@ -88,26 +95,26 @@ impl fmt::Debug for Hasher {
 
 /// What a key is known by: 16 random bytes, written as 32 hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct KeyId([u8; Self::LENGTH]);
+pub(crate) struct KeyId([u8; Self::LENGTH]);
 
 impl KeyId {
     /// How long an id is.
     pub(crate) const LENGTH: usize = 16;
 
     /// An id that no other key has.
-    pub fn random() -> Self {
+    pub(crate) fn random() -> Self {
         let mut id = [0; Self::LENGTH];
         fill(&mut id);
         Self(id)
     }
 
     /// The id with these bytes.
-    pub const fn from_bytes(bytes: [u8; Self::LENGTH]) -> Self {
+    pub(crate) const fn from_bytes(bytes: [u8; Self::LENGTH]) -> Self {
         Self(bytes)
     }
 
     /// The bytes.
-    pub const fn as_bytes(&self) -> &[u8; Self::LENGTH] {
+    pub(crate) const fn as_bytes(&self) -> &[u8; Self::LENGTH] {
         &self.0
     }
 }

@@ -37,11 +37,17 @@ pub struct Workspace {
 impl Workspace {
     /// A workspace that nobody knows.
     pub fn random() -> Self {
-        Self::new(KeyId::random(), 1, KeyId::random(), Key::random(), Key::random())
+        Self::of(KeyId::random(), 1, KeyId::random(), Key::random(), Key::random())
     }
 
-    /// The workspace of a vault, with its key of an epoch and its name key.
-    pub fn new(vault: KeyId, epoch: u64, id: KeyId, key: Key, name_key: Key) -> Self {
+    /// The workspace of a vault, with the id and bytes of its key of an epoch, and its name key.
+    pub fn new(vault: [u8; 16], epoch: u64, id: [u8; 16], key: &[u8; 32], name_key: &[u8; 32]) -> Self {
+        let [vault, id] = [vault, id].map(KeyId::from_bytes);
+        Self::of(vault, epoch, id, Key::from_bytes(key), Key::from_bytes(name_key))
+    }
+
+    /// The same of keys.
+    pub(crate) fn of(vault: KeyId, epoch: u64, id: KeyId, key: Key, name_key: Key) -> Self {
         let wrapping = Self::wrapping_of(id, &key);
         let names = Names::new(&name_key);
         // It belongs to no data key: the log of changes is not written again, and data keys are replaced.
@@ -51,33 +57,39 @@ impl Workspace {
 
     /// The same, which also opens what was wrapped with an earlier key.
     #[must_use]
-    pub fn with_retired(mut self, id: KeyId, key: &Key) -> Self {
+    pub fn with_retired(self, id: [u8; 16], key: &[u8; 32]) -> Self {
+        self.retiring(KeyId::from_bytes(id), &Key::from_bytes(key))
+    }
+
+    /// The same of keys.
+    #[must_use]
+    pub(crate) fn retiring(mut self, id: KeyId, key: &Key) -> Self {
         self.retired.push(Self::wrapping_of(id, key));
         self
     }
 
     /// The vault's id.
-    pub const fn vault(&self) -> KeyId {
+    pub(crate) const fn vault(&self) -> KeyId {
         self.vault
     }
 
     /// How often the workspace key was made, from 1.
-    pub const fn epoch(&self) -> u64 {
+    pub(crate) const fn epoch(&self) -> u64 {
         self.epoch
     }
 
     /// The id of the workspace key.
-    pub const fn id(&self) -> KeyId {
+    pub(crate) const fn id(&self) -> KeyId {
         self.id
     }
 
     /// The workspace key, to be sealed for a slot.
-    pub const fn key(&self) -> &Key {
+    pub(crate) const fn key(&self) -> &Key {
         &self.key
     }
 
     /// The name key, to be sealed in the record.
-    pub const fn name_key(&self) -> &Key {
+    pub(crate) const fn name_key(&self) -> &Key {
         &self.name_key
     }
 
@@ -112,7 +124,7 @@ impl Workspace {
     }
 
     /// The key of the hashed tokens of redaction.
-    pub fn token_key(&self) -> Key {
+    pub(crate) fn token_key(&self) -> Key {
         self.name_key.derive("rejoin/vault/token/1\n")
     }
 
@@ -174,7 +186,7 @@ mod tests {
     fn what_holds_keys_shows_their_ids_alone() {
         let key = || Key::from_slice(&[0xab; 32]).unwrap();
         let id = |byte| KeyId::from_bytes([byte; 16]);
-        let workspace = Workspace::new(id(1), 3, id(2), key(), key());
+        let workspace = Workspace::of(id(1), 3, id(2), key(), key());
         let data = DataKey::new(id(4), key());
 
         let shown = [

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use crate::error::{ErrorKind, Result};
 use crate::model::{ConversationId, WORDS_VERSION};
-use crate::store::body::searchable;
+use crate::store::body::Searchable;
 use crate::store::index::{Draft, Ids, merge};
 use crate::store::sealed::keys::key_cache::OwnerKeys;
 use crate::store::sealed::scan::{Next, Scanned};
@@ -278,7 +278,7 @@ impl Sealed {
             if !fits {
                 return Next::Stop;
             }
-            let said = body.and_then(searchable);
+            let said = body.and_then(Searchable::of);
             let (text, time) = said.map(|said| (said.text, said.time)).unwrap_or_default();
             draft.add(seq, id, time, &text, size);
             if draft.span().bytes < SLICE { Next::Go } else { Next::Stop }

@@ -10,7 +10,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use crate::error::{ErrorKind, Result};
 use crate::model::{ConversationId, MessageId};
-use crate::store::body::searchable;
+use crate::store::body::Searchable;
 use crate::store::index::IndexedMessage;
 use crate::store::sealed::Sealed;
 use crate::store::sealed::keys::key_cache::OwnerKeys;
@@ -257,7 +257,7 @@ impl Search<'_> {
 /// The hit that a message is; none unless it matches, and is of the times that are asked for.
 fn matching(query: &SearchQuery<'_>, conversation: ConversationId, scanned: &Scanned<'_>) -> Option<Hit> {
     let body = scanned.body?;
-    let said = searchable(body)?;
+    let said = Searchable::of(body)?;
     let (message, seq, time) = (scanned.id, scanned.seq, said.time);
     let is_asked_for = query.since.is_none_or(|since| time >= since)
         && query.after.is_none_or(|after| (time, conversation, seq) < after.key());

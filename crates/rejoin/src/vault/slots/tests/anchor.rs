@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::{Machine, NOW, begin, copy, kind_of};
+use crate::doubles::{Interpose, Interposed};
 use crate::error::{ErrorKind, Result};
 use crate::store::backend::Backend;
 use crate::store::sealed::{Unlock, Workspace};
 use crate::store::{JsonlStore, SqliteStore};
-use crate::testing::{Interpose, Interposed};
 use crate::vault::AnchorFile;
 use crate::vault::slots::{Keyholder, Keys, NewSlot};
 

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::*;
+use crate::doubles::{Interpose, Interposed, Write};
 use crate::store::backend::Backend;
 use crate::store::sealed::keys::key_cache::{DATA, RECORD, blob};
-use crate::testing::{Interpose, Interposed, Write};
 use crate::vault::slots::{SlotId, VaultId};
 
 /// What becomes of the write at which a process dies.

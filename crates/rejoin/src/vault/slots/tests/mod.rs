@@ -14,7 +14,7 @@ use crate::store::{
 };
 use crate::vault::slots::{
     Added, Cost, Keyholder, Keys, NewSlot, Secret, SecretFiles, SecretStore, SecretStores, SlotId, SlotKind,
-    UnlockResponse, VaultId, record, status, wraps,
+    UnlockResponse, VaultId, VaultStatus, record, wraps,
 };
 
 mod anchor;
@@ -173,7 +173,7 @@ fn what_does_not_open_the_vault_is_told_apart() {
     let nobody = machine.keys().check().unwrap_err();
     let none = Keys::of(machine.store(), Keyholder::new(SecretStores::default())).check().unwrap_err();
 
-    let vault = status(machine.store().as_ref()).unwrap().unwrap();
+    let vault = VaultStatus::of(machine.store().as_ref()).unwrap().unwrap();
     let (id, slot) = (vault.vault, vault.slots[0].id);
     assert_eq!(
         [told(&wrong), told(&nobody), told(&none)],

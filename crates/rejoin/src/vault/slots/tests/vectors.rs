@@ -23,7 +23,7 @@ fn a_record_is_written_as_the_other_program_writes_it() {
     let text = vector("record");
     let (record, _) = Record::parse(text.as_bytes()).unwrap();
     let key = |from: u8| Key::from_slice(&(from..from + 32).collect::<Vec<_>>()).unwrap();
-    let workspace = Workspace::new(record.vault.to_key_id(), 1, record.key(), key(0), key(32));
+    let workspace = Workspace::of(record.vault.to_key_id(), 1, record.key(), key(0), key(32));
 
     let written = record.to_bytes(&workspace);
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::archive::pinned::is_sealed;
+use crate::archive::place::pinned::is_sealed;
 use crate::error::{Error, ErrorKind, Result};
 #[cfg(feature = "sqlite")]
 use crate::store::SqliteStore;
@@ -61,7 +61,7 @@ impl Default for Access {
 }
 
 /// A store, and what it is besides where it is a vault.
-pub(super) type Parts = (Arc<dyn Store>, Option<Arc<dyn VaultAdmin>>);
+pub(in crate::archive) type Parts = (Arc<dyn Store>, Option<Arc<dyn VaultAdmin>>);
 
 impl StoreUrl {
     /// Reads a URL.
@@ -105,7 +105,7 @@ impl StoreUrl {
     }
 
     /// The same, with what it is besides where it is a vault.
-    pub(super) fn open_parts(&self, access: &Access) -> Result<Parts> {
+    pub(in crate::archive) fn open_parts(&self, access: &Access) -> Result<Parts> {
         let Self::Vault(inner) = self else {
             self.refuse_in_place_of_a_vault(access)?;
             let store = self.open_plain(access)?;
@@ -123,7 +123,7 @@ impl StoreUrl {
     }
 
     /// Refuses a store that this build of the crate has not.
-    pub(super) fn refuse_unbuilt(&self) -> Result<()> {
+    pub(in crate::archive) fn refuse_unbuilt(&self) -> Result<()> {
         match self {
             Self::Sqlite(_) if cfg!(not(feature = "sqlite")) => {
                 Err(Error::not_built("`sqlite` store", "sqlite"))
@@ -136,7 +136,7 @@ impl StoreUrl {
     }
 
     /// Refuses to open a store again that is gone.
-    pub(super) fn refuse_missing(&self) -> Result<()> {
+    pub(in crate::archive) fn refuse_missing(&self) -> Result<()> {
         match self.path() {
             Some(path) if !path.exists() => {
                 Err(Error::new(ErrorKind::Unavailable, "open the store again").because(Displaced::at(path)))
@@ -145,7 +145,7 @@ impl StoreUrl {
         }
     }
 
-    pub(super) fn open_plain(&self, access: &Access) -> Result<Arc<dyn Store>> {
+    pub(in crate::archive) fn open_plain(&self, access: &Access) -> Result<Arc<dyn Store>> {
         Ok(Arc::new(Keeper::over(self.backend(access)?)))
     }
 
@@ -154,7 +154,7 @@ impl StoreUrl {
         not(any(feature = "jsonl", feature = "sqlite")),
         expect(unused_variables, reason = "a store in memory takes nothing")
     )]
-    pub(super) fn backend(&self, access: &Access) -> Result<Arc<dyn Backend>> {
+    pub(in crate::archive) fn backend(&self, access: &Access) -> Result<Arc<dyn Backend>> {
         self.refuse_unbuilt()?;
         Ok(match self {
             #[cfg(feature = "sqlite")]

@@ -4,7 +4,8 @@
 use std::cell::RefCell;
 use std::path::Path;
 
-use crate::archive::{Access, Report, Stage, StoreUrl};
+use crate::archive::place::copies::Report;
+use crate::archive::{Access, Stage, StoreUrl};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ops::{Base, Contents, Moment, compare, contents, convert, prove};
 #[cfg(feature = "jsonl")]

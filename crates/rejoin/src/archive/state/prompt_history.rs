@@ -11,20 +11,20 @@ use crate::store::{BlobNames, Space};
 /// What lines are kept under, with the project's key.
 const NAME: &str = "prompt.history:";
 
-/// How many lines of a project are kept.
-pub const PROMPT_HISTORY_LINES: usize = 500;
-
 /// A longer line is not worth typing again, and would make each save slow.
 const LONGEST: usize = 4096;
 
 impl ArchiveState<'_> {
+    /// How many lines of a project are kept.
+    pub const PROMPT_HISTORY_LINES: usize = 500;
+
     /// The lines that were typed in a project, oldest first; none where they cannot be read.
     pub fn prompt_history(&self, project: &str) -> Vec<String> {
         self.archive.lines_under(&name_of(project))
     }
 
     /// Keeps a line that was typed in a project: the newest
-    /// [`PROMPT_HISTORY_LINES`] stay, each repeated line once.
+    /// [`Self::PROMPT_HISTORY_LINES`] stay, each repeated line once.
     ///
     /// An empty line, a very long one, and one that begins with a space, as is
     /// the custom of shells, is not kept.
@@ -39,7 +39,7 @@ impl ArchiveState<'_> {
             return Ok(());
         }
         lines.push(line.to_owned());
-        let surplus = lines.len().saturating_sub(PROMPT_HISTORY_LINES);
+        let surplus = lines.len().saturating_sub(Self::PROMPT_HISTORY_LINES);
         lines.drain(..surplus);
         self.archive.keep_lines(&name, &lines)
     }
@@ -66,7 +66,7 @@ fn name_of(project: &str) -> String {
 /// The lines are in memory, some hundred of each project, and messages are gone over one by one: a
 /// conversation may be as large as the disk allows.
 #[derive(Debug)]
-pub(super) struct PromptHistory<'a> {
+pub(in crate::archive) struct PromptHistory<'a> {
     archive: &'a Archive,
     /// Those that are not found yet, by the name they are kept under; none before they were needed.
     sought: Option<BTreeMap<String, Vec<Line>>>,
@@ -80,7 +80,7 @@ struct Line {
 }
 
 impl<'a> PromptHistory<'a> {
-    pub(super) const fn of(archive: &'a Archive) -> Self {
+    pub(in crate::archive) const fn of(archive: &'a Archive) -> Self {
         Self { archive, sought: None }
     }
 
@@ -88,7 +88,7 @@ impl<'a> PromptHistory<'a> {
     /// about to go: its title and its messages.
     ///
     /// What cannot be read of it says nothing.
-    pub(super) fn forget_said_in(&mut self, id: ConversationId) -> Result<()> {
+    pub(in crate::archive) fn forget_said_in(&mut self, id: ConversationId) -> Result<()> {
         let mut sought = match self.sought.take() {
             Some(sought) => sought,
             None => all_lines(self.archive)?,

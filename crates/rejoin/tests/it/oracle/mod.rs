@@ -11,19 +11,17 @@ use std::fmt;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
-use crate::error::{Error, Result};
-use crate::model::{ConversationId, MessageId, Time};
-use crate::store::{
+use crate::oracle::kept::{Kept, no_message};
+use crate::oracle::rules::{check_change, check_turn, found_at, page_of_hits, page_of_rows};
+use rejoin::store::{
     Appended, BlobNames, Capabilities, Change, Changed, Found, Hit, ListQuery, Note, Order, Outcome, Page,
-    Progress, Put, Read, Row, Safety, SearchQuery, Seen, Selection, Space, Stamp, Store, Target, Task, Turn,
-    Version, Visit, VisitBlob, What,
+    Progress, Put, Read, Row, Safety, SearchQuery, Seen, Selection, Space, Store, Target, Task, Turn, What,
 };
-use crate::testing::model::kept::{Kept, no_message};
-use crate::testing::model::rules::{check_change, check_turn, found_at, page_of_hits, page_of_rows};
+use rejoin::{ConversationId, Error, ErrorKind, MessageId, Result, Time};
 
 /// A store in memory that is as simple as the contract allows. A clone is another handle on the same memory.
 #[derive(Clone, Default)]
-pub struct Model {
+pub(crate) struct Model {
     shared: Arc<Shared>,
 }
 
@@ -42,7 +40,7 @@ struct State {
 
 impl Model {
     /// An empty store.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self::default()
     }
 
@@ -52,7 +50,7 @@ impl Model {
     }
 
     fn tell(&self, mut state: MutexGuard<'_, State>, at: Time, conversation: ConversationId, what: What) {
-        let stamp = state.log.len() as Stamp + 1;
+        let stamp = state.log.len() as u64 + 1;
         state.log.push(Changed { stamp, at, conversation, what });
         drop(state);
         self.shared.changed.notify_all();
@@ -66,7 +64,7 @@ impl fmt::Debug for Model {
 }
 
 fn unknown(id: ConversationId) -> Error {
-    Error::not_found(format!("there is no conversation `{id}`"))
+    Error::new(ErrorKind::NotFound, format!("there is no conversation `{id}`"))
 }
 
 impl State {
@@ -80,7 +78,12 @@ impl Read for Model {
         Capabilities::NONE
     }
 
-    fn read(&self, id: ConversationId, what: Selection<'_>, visit: &mut Visit<'_>) -> Result<()> {
+    fn read(
+        &self,
+        id: ConversationId,
+        what: Selection<'_>,
+        visit: &mut dyn FnMut(Seen<'_>) -> Result<()>,
+    ) -> Result<()> {
         // The visitor may call back into the store, so it works on a copy,
         // which is also the one moment it sees.
         let kept = self.state().kept(id)?.clone();
@@ -158,7 +161,7 @@ impl Read for Model {
         Ok(page_of_hits(query, hits))
     }
 
-    fn changes(&self, after: Stamp, wait: Duration) -> Result<Vec<Changed>> {
+    fn changes(&self, after: u64, wait: Duration) -> Result<Vec<Changed>> {
         let seen = usize::try_from(after).unwrap_or(usize::MAX);
         let (state, _) = self
             .shared
@@ -173,7 +176,7 @@ impl Read for Model {
         space: Space,
         owner: Option<ConversationId>,
         named: BlobNames<'_>,
-        visit: &mut VisitBlob<'_>,
+        visit: &mut dyn FnMut(&[u8], &[u8]) -> Result<()>,
     ) -> Result<()> {
         let found: Vec<(Vec<u8>, Vec<u8>)> = self
             .state()
@@ -210,7 +213,9 @@ impl Store for Model {
                 branches: Vec::new(),
                 messages: BTreeMap::new(),
             },
-            (Some(_), Some(_)) => return Err(Error::conflict(format!("conversation `{id}` exists already"))),
+            (Some(_), Some(_)) => {
+                return Err(Error::new(ErrorKind::Conflict, format!("conversation `{id}` exists already")));
+            }
             (None, None) => return Err(unknown(id)),
         };
         let forked = kept.grow(turn)?;
@@ -226,18 +231,12 @@ impl Store for Model {
         turns.iter().map(|turn| self.append(turn)).collect()
     }
 
-    fn amend(
-        &self,
-        id: ConversationId,
-        expected: Option<Version>,
-        change: &Change<'_>,
-        at: Time,
-    ) -> Result<Version> {
+    fn amend(&self, id: ConversationId, expected: Option<u64>, change: &Change<'_>, at: Time) -> Result<u64> {
         check_change(change)?;
         let mut state = self.state();
         let mut kept = state.kept(id)?.clone();
         if expected.is_some_and(|expected| kept.version != expected) {
-            return Err(Error::conflict(format!("conversation `{id}` changed meanwhile")));
+            return Err(Error::new(ErrorKind::Conflict, format!("conversation `{id}` changed meanwhile")));
         }
         let seq_of = |kept: &Kept, id: MessageId| kept.seq_of(id).ok_or_else(|| no_message(id));
         match change {
@@ -265,7 +264,8 @@ impl Store for Model {
         kept.version += 1;
         let version = kept.version;
         state.conversations.insert(id, kept);
-        self.tell(state, at, id, What::of(change));
+        let is_rewrite = matches!(change, Change::Rewrite { .. });
+        self.tell(state, at, id, if is_rewrite { What::Rewritten } else { What::Changed });
         Ok(version)
     }
 

@@ -3,20 +3,20 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::error::Result;
-use crate::model::{ConversationId, Digest, MessageId, Time};
-use crate::store::backend::{
-    Backend, CommitHint, ConversationRow, Decide, DecideEach, ListIndex, NameIndex, Node, Presence, Rows,
-    SearchIndex, State, Trim, VisitMessage, Which,
+use super::Write;
+use rejoin::Result;
+use rejoin::store::backend::{
+    Backend, Batch, CommitHint, ConversationRow, ListIndex, MessageRow, NameIndex, Node, Presence, Rows,
+    SearchIndex, State, Which,
 };
-use crate::store::{
+use rejoin::store::{
     BlobNames, Capabilities, Changed, Found, Hit, ListQuery, Page, Progress, Put, Safety, SearchQuery, Space,
-    Stamp, Task, VisitBlob,
+    Task,
 };
-use crate::testing::Write;
+use rejoin::{ConversationId, Digest, MessageId, Time};
 
 /// What a test does around every call of a backend. What is not said here passes through.
-pub trait Interpose: Send + Sync {
+pub(crate) trait Interpose: Send + Sync {
     /// The backend that does the work.
     fn backend(&self) -> &dyn Backend;
 
@@ -36,7 +36,7 @@ pub trait Interpose: Send + Sync {
         rows: &dyn Rows,
         id: ConversationId,
         which: Which<'_>,
-        visit: &mut VisitMessage<'_>,
+        visit: &mut dyn FnMut(&MessageRow<'_>) -> Result<()>,
     ) -> Result<()> {
         rows.messages(id, which, visit)
     }
@@ -50,7 +50,7 @@ pub trait Interpose: Send + Sync {
 
 /// A backend with a test around it.
 #[derive(Debug)]
-pub struct Interposed<T>(pub Arc<T>);
+pub(crate) struct Interposed<T>(pub Arc<T>);
 
 impl Write {
     /// What a commit is for.
@@ -88,7 +88,12 @@ impl<T: Interpose> Backend for Interposed<T> {
         })
     }
 
-    fn commit<'a>(&self, hint: &CommitHint<'_>, safety: Safety, decide: &mut Decide<'_, 'a>) -> Result<()> {
+    fn commit<'a>(
+        &self,
+        hint: &CommitHint<'_>,
+        safety: Safety,
+        decide: &mut dyn FnMut(&dyn Rows) -> Result<Batch<'a>>,
+    ) -> Result<()> {
         self.0.writing(Write::of(hint), &mut || {
             self.0.backend().commit(hint, safety, &mut |rows| {
                 let batch = decide(&Shown { test: self.0.as_ref(), rows })?;
@@ -102,7 +107,7 @@ impl<T: Interpose> Backend for Interposed<T> {
         &self,
         hints: &[CommitHint<'_>],
         safety: Safety,
-        decide: &mut DecideEach<'_, 'a>,
+        decide: &mut dyn FnMut(usize, &dyn Rows) -> Result<Batch<'a>>,
     ) -> Result<()> {
         let Some(first) = hints.first() else { return Ok(()) };
         self.0.writing(Write::of(first), &mut || {
@@ -118,7 +123,7 @@ impl<T: Interpose> Backend for Interposed<T> {
         self.0.backend().erasing(work)
     }
 
-    fn make_room(&self, id: ConversationId, trim: &mut Trim<'_>) -> Result<()> {
+    fn make_room(&self, id: ConversationId, trim: &mut dyn FnMut(&[MessageId]) -> Result<()>) -> Result<()> {
         self.0.backend().make_room(id, trim)
     }
 
@@ -128,7 +133,7 @@ impl<T: Interpose> Backend for Interposed<T> {
         Ok(found)
     }
 
-    fn changes(&self, after: Stamp, wait: Duration) -> Result<Vec<Changed>> {
+    fn changes(&self, after: u64, wait: Duration) -> Result<Vec<Changed>> {
         through(|work| self.0.reading(work), || self.0.backend().changes(after, wait))
     }
 
@@ -201,7 +206,12 @@ impl<T: Interpose> Rows for Shown<'_, T> {
         self.rows.nodes(id, visit)
     }
 
-    fn messages(&self, id: ConversationId, which: Which<'_>, visit: &mut VisitMessage<'_>) -> Result<()> {
+    fn messages(
+        &self,
+        id: ConversationId,
+        which: Which<'_>,
+        visit: &mut dyn FnMut(&MessageRow<'_>) -> Result<()>,
+    ) -> Result<()> {
         self.test.messages(self.rows, id, which, visit)
     }
 
@@ -218,7 +228,7 @@ impl<T: Interpose> Rows for Shown<'_, T> {
         space: Space,
         owner: Option<ConversationId>,
         named: BlobNames<'_>,
-        visit: &mut VisitBlob<'_>,
+        visit: &mut dyn FnMut(&[u8], &[u8]) -> Result<()>,
     ) -> Result<()> {
         let mut bytes = 0;
         self.rows.blobs(space, owner, named, &mut |name, own| {

@@ -3,16 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::error::{Error, Result};
-use crate::model::{Branch, ConversationId, Digest, Head, MessageId, Time};
-use crate::store::{
-    Anchor, Appended, Children, Entry, Facets, Outcome, PreviewUpdate, Rewritten, Row, Stale, Turn, Version,
+use crate::oracle::rules::{last_activity, left_behind, previews, version_after};
+use rejoin::store::{
+    Anchor, Appended, Children, Entry, Facets, Outcome, PreviewUpdate, Rewritten, Row, Stale, Turn,
 };
-use crate::testing::model::rules::{last_activity, left_behind, previews, version_after};
+use rejoin::{Branch, ConversationId, Digest, Error, ErrorKind, Head, MessageId, Result, Time};
 
 #[derive(Clone)]
 pub(super) struct Kept {
-    pub(super) version: Version,
+    pub(super) version: u64,
     pub(super) facets: Facets,
     pub(super) header: String,
     pub(super) created: Time,
@@ -90,7 +89,7 @@ impl Kept {
         let (start, mut forked) = (self.next, false);
         for (entry, parent) in turn.entries.iter().zip(parents) {
             if self.seq_of(entry.id).is_some() {
-                return Err(Error::conflict(format!("message id `{}` is taken", entry.id)));
+                return Err(Error::new(ErrorKind::Conflict, format!("message id `{}` is taken", entry.id)));
             }
             let forks = self.has_child(parent);
             forked |= forks;
@@ -129,7 +128,10 @@ impl Kept {
             let parent =
                 entry.parent.map(|anchor| self.parent(anchor, &turn.entries[..place])).transpose()?;
             if place == 0 && turn.stale == Stale::Refuse && parent != self.head {
-                return Err(Error::conflict("the conversation has moved on since its head was read"));
+                return Err(Error::new(
+                    ErrorKind::Conflict,
+                    "the conversation has moved on since its head was read",
+                ));
             }
             parents.push(parent);
         }
@@ -146,7 +148,10 @@ impl Kept {
             }
         };
         if link != anchor.link {
-            return Err(Error::conflict(format!("message `{}` was rewritten meanwhile", anchor.id)));
+            return Err(Error::new(
+                ErrorKind::Conflict,
+                format!("message `{}` was rewritten meanwhile", anchor.id),
+            ));
         }
         Ok(seq)
     }
@@ -219,5 +224,5 @@ impl Kept {
 }
 
 pub(super) fn no_message(id: MessageId) -> Error {
-    Error::not_found(format!("there is no message `{id}` in this conversation"))
+    Error::new(ErrorKind::NotFound, format!("there is no message `{id}` in this conversation"))
 }

@@ -1,5 +1,8 @@
 //! Listing conversations: from the index where it fits, from the files where it does not.
 
+pub(in crate::store::jsonl) mod index;
+pub(in crate::store::jsonl) mod trusted;
+
 use std::collections::{BTreeSet, HashSet};
 use std::io;
 use std::time::Duration;
@@ -12,11 +15,11 @@ use crate::model::{ConversationId, Time};
 use crate::store::backend::{ConversationRow, ListIndex};
 use crate::store::jsonl::fault::During;
 use crate::store::jsonl::files::{Opened, Purpose, Seen};
-use crate::store::jsonl::index::{self, Beginning, Columns, Entry, Folder, Wanted};
 use crate::store::jsonl::lines::{Content, LONGEST, Lines};
+use crate::store::jsonl::list::index::{Beginning, Columns, Entry, Folder, Wanted};
+use crate::store::jsonl::list::trusted::{Reading, Usable};
 use crate::store::jsonl::missing::Gone;
 use crate::store::jsonl::scan::{Depth, ScannedFile};
-use crate::store::jsonl::trusted::{Reading, Usable};
 use crate::store::jsonl::{Jsonl, change_log, recover};
 use crate::store::{Changed, ListQuery, Page, What, durable};
 

@@ -22,7 +22,7 @@ use crate::store::JsonlStore;
 #[cfg(feature = "sqlite")]
 use crate::store::{SqliteStore, Store, Task};
 #[cfg(all(feature = "sqlite", feature = "vault"))]
-use crate::vault::slots::{VaultId, status as vault_status};
+use crate::vault::slots::{VaultId, VaultStatus};
 
 /// What long work on a copy is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub enum Stage {
 }
 
 /// Told the stage, how much of it is done, and how much there is.
-pub type Report<'a> = dyn FnMut(Stage, u64, u64) + 'a;
+pub(crate) type Report<'a> = dyn FnMut(Stage, u64, u64) + 'a;
 
 /// What a restore did.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -127,7 +127,7 @@ impl StoreUrl {
     /// only read, and nothing vouches for it.
     #[cfg(feature = "vault")]
     pub fn vault_of_copy(path: &Path) -> Result<Option<VaultId>> {
-        Ok(vault_status(&SqliteStore::open_sealed(path)?)?.map(|status| status.vault))
+        Ok(VaultStatus::of(&SqliteStore::open_sealed(path)?)?.map(|status| status.vault))
     }
 
     /// Checks a copy as far as it can be read. What is sealed is not opened for it: its structure is checked.

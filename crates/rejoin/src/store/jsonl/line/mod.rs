@@ -7,6 +7,10 @@
 //! The message is the body, byte for byte. A body that is no JSON object on one
 //! line stands there as a string.
 
+pub(in crate::store::jsonl) mod fast_parse;
+pub(in crate::store::jsonl) mod meta;
+pub(in crate::store::jsonl) mod octets;
+
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -17,8 +21,7 @@ use serde_json::value::RawValue;
 use crate::error::{Error, Result};
 use crate::model::{ConversationId, Digest, MessageId, Time};
 use crate::store::body::is_json;
-use crate::store::jsonl::fast_parse;
-use crate::store::jsonl::octets::Octets;
+use crate::store::jsonl::line::octets::Octets;
 use crate::store::{Put, Space, Stamp};
 
 /// What stands between the fields of a line and its message.

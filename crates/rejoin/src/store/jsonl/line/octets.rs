@@ -11,14 +11,14 @@ const FEW: usize = 64;
 /// Any bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
-pub(super) enum Octets {
+pub(in crate::store::jsonl) enum Octets {
     Text(String),
     Hex { hex: String },
     Base64 { base64: String },
 }
 
 impl Octets {
-    pub(super) fn of(bytes: &[u8]) -> Self {
+    pub(in crate::store::jsonl) fn of(bytes: &[u8]) -> Self {
         match std::str::from_utf8(bytes) {
             Ok(text) => Self::Text(text.to_owned()),
             Err(_) if bytes.len() <= FEW => {
@@ -29,7 +29,7 @@ impl Octets {
     }
 
     /// The bytes; digits that are none are left out.
-    pub(super) fn into_bytes(self) -> Vec<u8> {
+    pub(in crate::store::jsonl) fn into_bytes(self) -> Vec<u8> {
         match self {
             Self::Text(text) => text.into_bytes(),
             Self::Hex { hex } => {

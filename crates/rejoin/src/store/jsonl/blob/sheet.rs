@@ -18,10 +18,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::store::durable;
+use crate::store::jsonl::blob::shelf::{Item, Place, Shelf};
 use crate::store::jsonl::fault::During;
 use crate::store::jsonl::files::Seen;
 use crate::store::jsonl::lines::{blank, checksum, read_at};
-use crate::store::jsonl::shelf::{Item, Place, Shelf};
 use crate::store::jsonl::{Jsonl, lock};
 use crate::store::{Put, Stamp};
 
@@ -33,7 +33,7 @@ const MANY: usize = 8;
 
 /// A sheet, as it was read.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Sheet {
+pub(in crate::store::jsonl) struct Sheet {
     /// Counts how often it was written.
     number: u64,
     bytes: Vec<u8>,
@@ -43,7 +43,7 @@ pub(super) struct Sheet {
 
 /// What a handle remembers of the sheet.
 #[derive(Debug, Default)]
-pub(super) struct Read {
+pub(in crate::store::jsonl) struct Read {
     seen: Option<Seen>,
     sheet: Arc<Sheet>,
 }
@@ -56,7 +56,7 @@ struct Beginning {
 }
 
 /// True when blobs are stored together on the sheet.
-pub(super) fn takes(blobs: &[Put<'_>]) -> bool {
+pub(in crate::store::jsonl) fn takes(blobs: &[Put<'_>]) -> bool {
     blobs.len() >= MANY
         && blobs.iter().all(|blob| blob.space.is_replaced_together())
         && Place::of_all(blobs).len() >= MANY
@@ -181,12 +181,12 @@ impl Jsonl {
     }
 
     /// The newest change that is in a file or in its line of the sheet.
-    pub(super) fn stamp_of(&self, place: &Place) -> Result<Stamp> {
+    pub(in crate::store::jsonl) fn stamp_of(&self, place: &Place) -> Result<Stamp> {
         Ok(self.shelf_without_lines(place)?.stamp)
     }
 
     /// Stores blobs of many owners: all of them are there when this returns, or none.
-    pub(super) fn put_on_sheet(&self, blobs: &[Put<'_>], stamp: Stamp) -> Result<()> {
+    pub(in crate::store::jsonl) fn put_on_sheet(&self, blobs: &[Put<'_>], stamp: Stamp) -> Result<()> {
         let mut puts: HashMap<Place, Vec<&Put<'_>>> = HashMap::new();
         for blob in blobs {
             puts.entry(Place::of(blob.space, blob.owner, blob.name)).or_default().push(blob);
@@ -207,7 +207,7 @@ impl Jsonl {
     }
 
     /// Overwrites the line of a file that says all of it by now, or whose owner is gone.
-    pub(super) fn take_off_sheet(&self, place: &Place) -> Result<()> {
+    pub(in crate::store::jsonl) fn take_off_sheet(&self, place: &Place) -> Result<()> {
         if !place.space.is_replaced_together() {
             return Ok(());
         }
@@ -235,12 +235,12 @@ impl Jsonl {
     }
 
     /// What stands on the sheet for a file; none when nothing does.
-    pub(super) fn on_sheet(&self, place: &Place) -> Result<Option<Shelf>> {
+    pub(in crate::store::jsonl) fn on_sheet(&self, place: &Place) -> Result<Option<Shelf>> {
         if place.space.is_replaced_together() { Ok(self.sheet()?.shelf(place)) } else { Ok(None) }
     }
 
     /// What a file that is written has to say, to count before its line on the sheet; 0 when it has none.
-    pub(super) fn number_of_sheet(&self, place: &Place) -> Result<u64> {
+    pub(in crate::store::jsonl) fn number_of_sheet(&self, place: &Place) -> Result<u64> {
         if !place.space.is_replaced_together() {
             return Ok(0);
         }

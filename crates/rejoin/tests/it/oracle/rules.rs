@@ -4,18 +4,20 @@ use std::cmp::Reverse;
 use std::collections::HashSet;
 use std::fmt;
 
-use crate::error::{Error, Result};
-use crate::model::{Block, Message, Role, Status, Time, preview};
-use crate::store::{Change, Cursor, Hit, ListQuery, Page, Row, SearchQuery, Turn, Version};
+use rejoin::store::{Change, Cursor, Hit, ListQuery, Page, Row, SearchQuery, Turn};
+use rejoin::{Block, Error, ErrorKind, Message, PlainText, Result, Role, Status, Time};
 
 /// Refuses a turn that is wrong in itself.
 pub(super) fn check_turn(turn: &Turn<'_>) -> Result<()> {
     if turn.opening.is_none() && turn.entries.is_empty() {
-        return Err(Error::invalid("append a turn without messages"));
+        return Err(Error::new(ErrorKind::Invalid, "append a turn without messages"));
     }
     let mut ids = HashSet::new();
     match turn.entries.iter().find(|entry| !ids.insert(entry.id)) {
-        Some(entry) => Err(Error::conflict(format!("message id `{}` stands twice in one turn", entry.id))),
+        Some(entry) => Err(Error::new(
+            ErrorKind::Conflict,
+            format!("message id `{}` stands twice in one turn", entry.id),
+        )),
         None => Ok(()),
     }
 }
@@ -25,7 +27,10 @@ pub(super) fn check_change(change: &Change<'_>) -> Result<()> {
     let Change::Rewrite { messages, .. } = change else { return Ok(()) };
     let mut ids = HashSet::new();
     match messages.iter().find(|message| !ids.insert(message.id)) {
-        Some(twice) => Err(Error::conflict(format!("message id `{}` stands twice in one rewrite", twice.id))),
+        Some(twice) => Err(Error::new(
+            ErrorKind::Conflict,
+            format!("message id `{}` stands twice in one rewrite", twice.id),
+        )),
         None => Ok(()),
     }
 }
@@ -43,19 +48,22 @@ pub(super) fn last_activity(before: Time, turn: &Turn<'_>) -> Time {
 }
 
 /// The version after so many messages were removed.
-pub(super) fn version_after(before: Version, removed: usize) -> Version {
-    if removed == 0 { before } else { before + 1 + removed as Version }
+pub(super) fn version_after(before: u64, removed: usize) -> u64 {
+    if removed == 0 { before } else { before + 1 + removed as u64 }
 }
 
 pub(super) fn left_behind(child: impl fmt::Display) -> Error {
-    Error::conflict(format!("message `{child}` is not rewritten with the one that it follows"))
+    Error::new(
+        ErrorKind::Conflict,
+        format!("message `{child}` is not rewritten with the one that it follows"),
+    )
 }
 
 /// What a list shows of what a user says first, and of a reply. A program's own
 /// words and summaries were not said.
 pub(super) fn previews(body: &str) -> (Option<String>, Option<String>) {
     let Ok(message) = Message::from_body(body) else { return (None, None) };
-    let shown = Some(preview(&message.text())).filter(|shown| !shown.is_empty());
+    let shown = Some(PlainText::preview(&message.text())).filter(|shown| !shown.is_empty());
     let is_summary = message.blocks.iter().any(|block| matches!(block, Block::Summary(_)));
     match message.role {
         Role::User if !is_summary && message.extra.field("injected").is_none() => (shown, None),
@@ -101,7 +109,7 @@ pub(super) fn page_of_hits(query: &SearchQuery<'_>, mut hits: Vec<Hit>) -> Page<
     Page { items, next, total: None, damaged: Vec::new() }
 }
 
-type Key = (Time, crate::model::ConversationId, u32);
+type Key = (Time, rejoin::ConversationId, u32);
 
 /// The greatest keys first, after a cursor; and where the next page begins, if there is one.
 fn page<T>(

@@ -1,7 +1,7 @@
 //! What stands for `pinned.rs` in a build without vaults: none is opened, and
 //! none is taken for a plain store.
 
-use crate::archive::url::Parts;
+use crate::archive::place::url::Parts;
 use crate::archive::{Access, StoreUrl};
 use crate::error::{Error, Result};
 #[cfg(feature = "sqlite")]
@@ -9,7 +9,7 @@ use crate::store::Store;
 use crate::store::{BlobNames, KEYS, Read};
 
 /// True when a plain store is what a vault keeps its records in.
-pub(super) fn is_sealed(store: &dyn Read) -> Result<bool> {
+pub(in crate::archive) fn is_sealed(store: &dyn Read) -> Result<bool> {
     let mut is_sealed = false;
     store.get(KEYS, None, BlobNames::ALL, &mut |_, _| {
         is_sealed = true;
@@ -20,13 +20,13 @@ pub(super) fn is_sealed(store: &dyn Read) -> Result<bool> {
 
 impl StoreUrl {
     /// Opens no vault.
-    pub(super) fn open_sealed(&self, _: &Self, _: &Access) -> Result<Parts> {
+    pub(in crate::archive) fn open_sealed(&self, _: &Self, _: &Access) -> Result<Parts> {
         self.refuse_unbuilt()?;
         Err(Error::invalid(format!("`{self}` is not a vault")))
     }
 
     /// Which vault is used at a place is kept where this build does not look.
-    pub(super) const fn refuse_in_place_of_a_vault(&self, _: &Access) -> Result<()> {
+    pub(in crate::archive) const fn refuse_in_place_of_a_vault(&self, _: &Access) -> Result<()> {
         Ok(())
     }
 }
@@ -34,17 +34,17 @@ impl StoreUrl {
 #[cfg(feature = "sqlite")]
 impl StoreUrl {
     /// Refuses every vault: whether it is another one cannot be told.
-    pub(super) fn refuse_another_vault(&self, _: &dyn Read, _: &Access) -> Result<()> {
+    pub(in crate::archive) fn refuse_another_vault(&self, _: &dyn Read, _: &Access) -> Result<()> {
         self.refuse_unbuilt()
     }
 
     /// Refuses every vault: whether it opens cannot be told.
-    pub(super) fn unlocked(&self, _: &dyn Store, _: &Access) -> Result<Option<()>> {
+    pub(in crate::archive) fn unlocked(&self, _: &dyn Store, _: &Access) -> Result<Option<()>> {
         self.refuse_unbuilt().map(|()| None)
     }
 
     /// Nothing is kept elsewhere for a plain store.
-    pub(super) const fn take_restored(&self, _: Option<()>, _: &Access) -> Result<()> {
+    pub(in crate::archive) const fn take_restored(&self, _: Option<()>, _: &Access) -> Result<()> {
         Ok(())
     }
 }

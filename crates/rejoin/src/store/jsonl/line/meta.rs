@@ -6,17 +6,17 @@ use serde_json::value::RawValue;
 use crate::error::Result;
 use crate::model::{Branch, Hold, MessageId, Status, Time};
 use crate::store::backend::Amendment;
+use crate::store::jsonl::line::octets::Octets;
 use crate::store::jsonl::line::{owned_text, text};
-use crate::store::jsonl::octets::Octets;
 use crate::store::{Facets, Stamp, Version};
 
 /// The version of the format, so that a newer one is not misread.
-pub(super) const FORMAT: u32 = 1;
+pub(in crate::store::jsonl) const FORMAT: u32 = 1;
 
 /// The message of a `session-meta` line.
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
-pub(super) enum Meta {
+pub(in crate::store::jsonl) enum Meta {
     /// The first line of a file.
     SessionStart(Box<Start>),
     Header {
@@ -97,44 +97,44 @@ struct Said {
 /// How a conversation began, and, in a file that was written anew, where it stood then.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Start {
+pub(in crate::store::jsonl) struct Start {
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) project_path: Option<String>,
+    pub(in crate::store::jsonl) project_path: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) provider: Option<String>,
+    pub(in crate::store::jsonl) provider: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) git_commit: Option<String>,
-    pub(super) format: u32,
-    pub(super) created: Time,
-    pub(super) facets: Traits,
-    pub(super) header: Box<RawValue>,
+    pub(in crate::store::jsonl) git_commit: Option<String>,
+    pub(in crate::store::jsonl) format: u32,
+    pub(in crate::store::jsonl) created: Time,
+    pub(in crate::store::jsonl) facets: Traits,
+    pub(in crate::store::jsonl) header: Box<RawValue>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) standing: Option<Standing>,
+    pub(in crate::store::jsonl) standing: Option<Standing>,
 }
 
 /// Where a conversation stood when its file was written anew.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Standing {
-    pub(super) version: Version,
-    pub(super) active: Time,
-    pub(super) next: u32,
+pub(in crate::store::jsonl) struct Standing {
+    pub(in crate::store::jsonl) version: Version,
+    pub(in crate::store::jsonl) active: Time,
+    pub(in crate::store::jsonl) next: u32,
     /// How many messages were written, and the change that the last line has. Older versions did not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) messages: Option<u64>,
+    pub(in crate::store::jsonl) messages: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) change: Option<Stamp>,
+    pub(in crate::store::jsonl) change: Option<Stamp>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(super) branches: Vec<Branch>,
+    pub(in crate::store::jsonl) branches: Vec<Branch>,
     #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub(super) first: String,
+    pub(in crate::store::jsonl) first: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub(super) last: String,
+    pub(in crate::store::jsonl) last: String,
 }
 
 /// The facets as they are written.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub(super) struct Traits {
+pub(in crate::store::jsonl) struct Traits {
     #[serde(skip_serializing_if = "String::is_empty")]
     project: String,
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -148,7 +148,7 @@ pub(super) struct Traits {
 }
 
 impl Traits {
-    pub(super) fn of(facets: &Facets) -> Self {
+    pub(in crate::store::jsonl) fn of(facets: &Facets) -> Self {
         Self {
             project: facets.project.clone(),
             kind: facets.kind.clone(),
@@ -159,14 +159,14 @@ impl Traits {
         }
     }
 
-    pub(super) fn into_facets(self) -> Facets {
+    pub(in crate::store::jsonl) fn into_facets(self) -> Facets {
         let Self { project, kind, slug, status, hold, expires } = self;
         Facets { project, kind, slug, status, hold, expires }
     }
 }
 
 impl Start {
-    pub(super) fn new(facets: &Facets, header: &str, created: Time) -> Self {
+    pub(in crate::store::jsonl) fn new(facets: &Facets, header: &str, created: Time) -> Self {
         /// What the first document wants to stand in the line by itself.
         #[derive(Default, Deserialize)]
         #[serde(default)]
@@ -195,7 +195,7 @@ impl Start {
 
 impl Meta {
     /// What a change says once it made this version.
-    pub(super) fn of(change: &Amendment<'_>, version: Version) -> Result<Self> {
+    pub(in crate::store::jsonl) fn of(change: &Amendment<'_>, version: Version) -> Result<Self> {
         Ok(match change {
             Amendment::Header(facets, header) => {
                 Self::Header { version, facets: Traits::of(facets), header: embed(text(header)?) }
@@ -212,13 +212,13 @@ impl Meta {
     }
 
     /// What is said about bytes that are cut off.
-    pub(super) fn repaired(cut_off: &[u8]) -> Self {
+    pub(in crate::store::jsonl) fn repaired(cut_off: &[u8]) -> Self {
         let kept = cut_off.iter().any(|byte| *byte != 0).then(|| Octets::of(cut_off));
         Self::Repaired { bytes: cut_off.len() as u64, kept }
     }
 
     /// True when a file that is written anew says it in its first line.
-    pub(super) const fn is_folded(&self) -> bool {
+    pub(in crate::store::jsonl) const fn is_folded(&self) -> bool {
         match self {
             Self::Header { .. }
             | Self::Note { .. }
@@ -233,12 +233,12 @@ impl Meta {
         }
     }
 
-    pub(super) fn to_json(&self) -> String {
+    pub(in crate::store::jsonl) fn to_json(&self) -> String {
         serde_json::to_string(self).expect("it is plain data")
     }
 
     /// None when it is damaged.
-    pub(super) fn from_json(json: &str) -> Option<Self> {
+    pub(in crate::store::jsonl) fn from_json(json: &str) -> Option<Self> {
         // What a newer Rejoin says may have these fields with other values.
         let tag: Tag = serde_json::from_str(json).ok()?;
         if !KNOWN.contains(&tag.r#type.as_str()) {
@@ -269,6 +269,6 @@ fn embed(header: &str) -> Box<RawValue> {
 }
 
 /// The header that [`embed`] wrote.
-pub(super) fn header_of(embedded: &RawValue) -> String {
+pub(in crate::store::jsonl) fn header_of(embedded: &RawValue) -> String {
     serde_json::from_str::<String>(embedded.get()).unwrap_or_else(|_| embedded.get().to_owned())
 }

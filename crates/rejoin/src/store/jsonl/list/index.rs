@@ -26,48 +26,52 @@ use crate::store::index::checksum;
 use crate::store::jsonl::files::Seen;
 use crate::store::jsonl::kept::Kept;
 use crate::store::jsonl::layout::Layout;
+use crate::store::jsonl::line::meta::Traits;
+use crate::store::jsonl::line::octets::Octets;
 use crate::store::jsonl::lines;
-use crate::store::jsonl::meta::Traits;
-use crate::store::jsonl::octets::Octets;
 use crate::store::{ListQuery, Stamp, Version};
 
 /// The version of the index. Another one is not read.
-pub(super) const FORMAT: u32 = 4;
+pub(in crate::store::jsonl) const FORMAT: u32 = 4;
 
 /// The first line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Beginning {
-    pub(super) format: u32,
+pub(in crate::store::jsonl) struct Beginning {
+    pub(in crate::store::jsonl) format: u32,
     /// Since when the machine runs: a power cut may have lost what the log of changes said.
-    pub(super) boot: String,
+    pub(in crate::store::jsonl) boot: String,
     /// What happened up to here is in it.
-    pub(super) stamp: Stamp,
+    pub(in crate::store::jsonl) stamp: Stamp,
     /// When every file was last looked at.
-    pub(super) checked: Time,
-    pub(super) folders: Vec<Folder>,
+    pub(in crate::store::jsonl) checked: Time,
+    pub(in crate::store::jsonl) folders: Vec<Folder>,
     /// How many bytes its rows have, and with the ids of messages: one that is missing is missed.
-    pub(super) rows: u64,
-    pub(super) bytes: u64,
+    pub(in crate::store::jsonl) rows: u64,
+    pub(in crate::store::jsonl) bytes: u64,
 }
 
 /// A folder as it was found: its name, its inode, and when a name in it last changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Folder(pub(super) String, pub(super) u64, pub(super) i128);
+pub(in crate::store::jsonl) struct Folder(
+    pub(in crate::store::jsonl) String,
+    pub(in crate::store::jsonl) u64,
+    pub(in crate::store::jsonl) i128,
+);
 
 /// A conversation in the index. Columns are texts until somebody asks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Entry {
-    pub(super) id: ConversationId,
-    pub(super) active: Time,
-    pub(super) folder: String,
-    pub(super) seen: Seen,
+pub(in crate::store::jsonl) struct Entry {
+    pub(in crate::store::jsonl) id: ConversationId,
+    pub(in crate::store::jsonl) active: Time,
+    pub(in crate::store::jsonl) folder: String,
+    pub(in crate::store::jsonl) seen: Seen,
     status: u8,
     expires: Option<i64>,
     project: String,
     kind: String,
-    pub(super) slug: String,
+    pub(in crate::store::jsonl) slug: String,
     /// The ids of its messages, with a space before each; empty where only its row was read.
-    pub(super) messages: String,
+    pub(in crate::store::jsonl) messages: String,
     /// What its lines say of its keys; empty when they say nothing.
     keys: String,
     /// What of its file cannot be used, as a JSON list of texts; empty when all of it can.
@@ -80,7 +84,7 @@ pub(super) struct Entry {
 const NO_FILE: Seen = Seen { device: 0, inode: 0, length: 0, modified: 0 };
 
 /// A key that stands in the lines of its owner: its name, the change that stored or erased it, and its bytes.
-pub(super) type KeyInLines = (Vec<u8>, Stamp, Option<Vec<u8>>);
+pub(in crate::store::jsonl) type KeyInLines = (Vec<u8>, Stamp, Option<Vec<u8>>);
 
 /// The rest of a row, as JSON.
 #[derive(Serialize, Deserialize)]
@@ -99,7 +103,12 @@ struct Rest {
 
 impl Entry {
     /// A conversation of which nothing can be listed, and why.
-    pub(super) fn unlistable(id: ConversationId, folder: &str, seen: Seen, why: String) -> Self {
+    pub(in crate::store::jsonl) fn unlistable(
+        id: ConversationId,
+        folder: &str,
+        seen: Seen,
+        why: String,
+    ) -> Self {
         Self {
             row: String::new(),
             active: Time::from_micros(i64::MAX),
@@ -108,7 +117,7 @@ impl Entry {
     }
 
     /// A conversation whose file is gone, and the folder that it was in, where that is known.
-    pub(super) fn missing(id: ConversationId, folder: &str, layout: &Layout) -> Self {
+    pub(in crate::store::jsonl) fn missing(id: ConversationId, folder: &str, layout: &Layout) -> Self {
         let why = if folder.is_empty() {
             format!("conversation `{id}` was stored here, and its file is gone")
         } else {
@@ -118,7 +127,7 @@ impl Entry {
         Self::unlistable(id, folder, NO_FILE, why)
     }
 
-    pub(super) fn of(kept: &Kept, folder: &str, seen: Seen, damage: &[String]) -> Self {
+    pub(in crate::store::jsonl) fn of(kept: &Kept, folder: &str, seen: Seen, damage: &[String]) -> Self {
         let row = kept.row().into_row();
         let mut messages = String::new();
         for held in kept.tree.messages() {
@@ -155,27 +164,27 @@ impl Entry {
     }
 
     /// True when nothing of it can be listed.
-    pub(super) fn is_unlistable(&self) -> bool {
+    pub(in crate::store::jsonl) fn is_unlistable(&self) -> bool {
         self.row.is_empty()
     }
 
     /// True when its file is gone.
-    pub(super) fn is_missing(&self) -> bool {
+    pub(in crate::store::jsonl) fn is_missing(&self) -> bool {
         self.is_unlistable() && self.seen.inode == NO_FILE.inode
     }
 
     /// True when all of its file can be used.
-    pub(super) const fn is_sound(&self) -> bool {
+    pub(in crate::store::jsonl) const fn is_sound(&self) -> bool {
         self.damage.is_empty()
     }
 
     /// What of its file cannot be used, in words.
-    pub(super) fn damage(&self) -> Vec<String> {
+    pub(in crate::store::jsonl) fn damage(&self) -> Vec<String> {
         serde_json::from_str(&self.damage).unwrap_or_default()
     }
 
     /// None when it is damaged, or nothing of it can be listed.
-    pub(super) fn row(&self) -> Option<ConversationRow> {
+    pub(in crate::store::jsonl) fn row(&self) -> Option<ConversationRow> {
         let rest: Rest = serde_json::from_str(&self.row).ok()?;
         Some(ConversationRow {
             id: self.id,
@@ -194,7 +203,7 @@ impl Entry {
     }
 
     /// What the lines say of the keys of their conversation; none when they say nothing, or it is damaged.
-    pub(super) fn keys(&self) -> Option<Vec<KeyInLines>> {
+    pub(in crate::store::jsonl) fn keys(&self) -> Option<Vec<KeyInLines>> {
         let keys: Vec<(Octets, Stamp, Option<Octets>)> = serde_json::from_str(&self.keys).ok()?;
         let key = |(name, stamp, bytes): (Octets, Stamp, Option<Octets>)| {
             (name.into_bytes(), stamp, bytes.map(Octets::into_bytes))
@@ -202,7 +211,7 @@ impl Entry {
         Some(keys.into_iter().map(key).collect())
     }
 
-    pub(super) const fn key(&self) -> (Time, ConversationId) {
+    pub(in crate::store::jsonl) const fn key(&self) -> (Time, ConversationId) {
         (self.active, self.id)
     }
 
@@ -220,7 +229,7 @@ impl Entry {
     }
 
     /// Reads a row; none when it is damaged.
-    pub(super) fn read(line: &[u8], device: u64) -> Option<Self> {
+    pub(in crate::store::jsonl) fn read(line: &[u8], device: u64) -> Option<Self> {
         let columns = Columns::of(checked(line)?)?;
         let [_, _, folder, inode, length, modified, status, expires, project, kind, slug, keys, damage, row] =
             columns.0;
@@ -248,7 +257,7 @@ impl Entry {
 
     /// The same with the ids of its messages, from the line that has them; none
     /// when that is damaged or another's.
-    pub(super) fn with_messages(mut self, line: &[u8]) -> Option<Self> {
+    pub(in crate::store::jsonl) fn with_messages(mut self, line: &[u8]) -> Option<Self> {
         let (id, messages) = std::str::from_utf8(checked(line)?).ok()?.split_once('\t')?;
         id.parse().ok().filter(|id: &ConversationId| *id == self.id)?;
         messages.clone_into(&mut self.messages);
@@ -256,7 +265,7 @@ impl Entry {
     }
 
     /// True when a row passes every filter of a query but that for ids.
-    pub(super) fn passes(&self, wanted: &Wanted) -> bool {
+    pub(in crate::store::jsonl) fn passes(&self, wanted: &Wanted) -> bool {
         wanted.passes(&self.project, &self.kind, (self.status, self.active), self.expires)
     }
 }
@@ -279,10 +288,10 @@ fn checked(line: &[u8]) -> Option<&[u8]> {
 const COLUMNS: usize = 14;
 
 /// The columns of a row, without its check.
-pub(super) struct Columns<'a>([&'a str; COLUMNS]);
+pub(in crate::store::jsonl) struct Columns<'a>([&'a str; COLUMNS]);
 
 impl<'a> Columns<'a> {
-    pub(super) fn of(line: &'a [u8]) -> Option<Self> {
+    pub(in crate::store::jsonl) fn of(line: &'a [u8]) -> Option<Self> {
         let mut columns = std::str::from_utf8(line).ok()?.splitn(COLUMNS, '\t');
         let mut all = [""; COLUMNS];
         for column in &mut all {
@@ -291,20 +300,20 @@ impl<'a> Columns<'a> {
         Some(Self(all))
     }
 
-    pub(super) fn id(&self) -> Option<ConversationId> {
+    pub(in crate::store::jsonl) fn id(&self) -> Option<ConversationId> {
         self.0[0].parse().ok()
     }
 
-    pub(super) fn active(&self) -> Option<Time> {
+    pub(in crate::store::jsonl) fn active(&self) -> Option<Time> {
         self.0[1].parse().ok().map(Time::from_micros)
     }
 
     /// True when nothing of the conversation can be listed.
-    pub(super) const fn is_unlistable(&self) -> bool {
+    pub(in crate::store::jsonl) const fn is_unlistable(&self) -> bool {
         self.0[COLUMNS - 1].is_empty()
     }
 
-    pub(super) fn passes(&self, wanted: &Wanted) -> bool {
+    pub(in crate::store::jsonl) fn passes(&self, wanted: &Wanted) -> bool {
         let (status, active) = (self.0[6].parse().ok(), self.active());
         let expires = self.0[7].parse().ok();
         status.zip(active).is_some_and(|standing| wanted.passes(self.0[8], self.0[9], standing, expires))
@@ -312,7 +321,7 @@ impl<'a> Columns<'a> {
 }
 
 /// The filters of a query, in the form that the columns have.
-pub(super) struct Wanted {
+pub(in crate::store::jsonl) struct Wanted {
     project: Option<String>,
     kind: Option<String>,
     status: Option<Status>,
@@ -321,7 +330,7 @@ pub(super) struct Wanted {
 }
 
 impl Wanted {
-    pub(super) fn of(query: &ListQuery<'_>) -> Self {
+    pub(in crate::store::jsonl) fn of(query: &ListQuery<'_>) -> Self {
         Self {
             project: query.project.map(quoted),
             kind: query.kind.map(quoted),
@@ -364,14 +373,14 @@ fn keys_of(kept: &Kept) -> String {
 }
 
 /// A text that has neither tabs nor line ends.
-pub(super) fn quoted(text: &str) -> String {
+pub(in crate::store::jsonl) fn quoted(text: &str) -> String {
     serde_json::to_string(text).expect("a text is plain data")
 }
 
 /// Writes an index; entries come in the order of a list. Losing it costs nothing but time,
 /// so it is not synced. The caller holds the lock of those who write, so that nothing
 /// which is being removed is written again.
-pub(super) fn write<'e>(
+pub(in crate::store::jsonl) fn write<'e>(
     layout: &Layout,
     mut beginning: Beginning,
     entries: impl Iterator<Item = &'e Entry>,
@@ -395,7 +404,7 @@ pub(super) fn write<'e>(
 
 /// Overwrites the row of a conversation with blanks, which are no row. The
 /// caller holds the lock of those who write.
-pub(super) fn blank(path: &Path, id: ConversationId) -> io::Result<()> {
+pub(in crate::store::jsonl) fn blank(path: &Path, id: ConversationId) -> io::Result<()> {
     lines::blank(path, &format!("\t{id}\t"))
 }
 

@@ -8,8 +8,8 @@ use std::os::unix::fs::MetadataExt;
 use crate::error::Result;
 use crate::model::{ConversationId, Time};
 use crate::store::jsonl::fault::During;
-use crate::store::jsonl::index::{self, Beginning, Entry};
 use crate::store::jsonl::lines::{Content, LONGEST, Lines, Piece};
+use crate::store::jsonl::list::index::{self, Beginning, Entry};
 use crate::store::jsonl::missing::Gone;
 use crate::store::jsonl::{Jsonl, change_log, recover};
 use crate::store::{Stamp, durable};
@@ -21,22 +21,22 @@ const CHANGED: usize = 64;
 const TRUSTED: i64 = 600_000_000;
 
 /// The index, as far as it can be trusted.
-pub(super) struct Usable {
-    pub(super) file: File,
-    pub(super) device: u64,
+pub(in crate::store::jsonl) struct Usable {
+    pub(in crate::store::jsonl) file: File,
+    pub(in crate::store::jsonl) device: u64,
     /// Where its rows begin, where they end, and how long all of it is.
-    pub(super) offset: u64,
-    pub(super) rows: u64,
-    pub(super) length: u64,
+    pub(in crate::store::jsonl) offset: u64,
+    pub(in crate::store::jsonl) rows: u64,
+    pub(in crate::store::jsonl) length: u64,
     /// What happened up to here is in it.
-    pub(super) stamp: Stamp,
+    pub(in crate::store::jsonl) stamp: Stamp,
     /// What it says about these is old.
-    pub(super) changed: BTreeSet<ConversationId>,
+    pub(in crate::store::jsonl) changed: BTreeSet<ConversationId>,
 }
 
 /// How much of each conversation is read from an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reading {
+pub(in crate::store::jsonl) enum Reading {
     Rows,
     /// With the ids of its messages.
     Messages,
@@ -45,7 +45,11 @@ pub(super) enum Reading {
 impl Usable {
     /// Visits what it says of each conversation. The answer is false when some
     /// lines are damaged, which are passed over.
-    pub(super) fn read(&self, wanted: Reading, visit: &mut dyn FnMut(Entry)) -> Result<bool> {
+    pub(in crate::store::jsonl) fn read(
+        &self,
+        wanted: Reading,
+        visit: &mut dyn FnMut(Entry),
+    ) -> Result<bool> {
         let mut rows = Lines::new(&self.file, self.offset, self.rows, LONGEST);
         let mut messages = Lines::new(&self.file, self.rows, self.length, LONGEST);
         let mut is_sound = true;
@@ -70,15 +74,15 @@ impl Usable {
 
 /// What an index says, however old it is.
 #[derive(Default)]
-pub(super) struct Indexed {
+pub(in crate::store::jsonl) struct Indexed {
     /// What happened up to here is in it; none when it belongs to another log of changes.
-    pub(super) stamp: Option<Stamp>,
-    pub(super) entries: HashMap<ConversationId, Entry>,
+    pub(in crate::store::jsonl) stamp: Option<Stamp>,
+    pub(in crate::store::jsonl) entries: HashMap<ConversationId, Entry>,
 }
 
 impl Indexed {
     /// Those that it has, as far as it can vouch for them.
-    pub(super) fn into_gone(self) -> Gone {
+    pub(in crate::store::jsonl) fn into_gone(self) -> Gone {
         let entries = self.entries.into_iter().filter(|_| self.stamp.is_some());
         entries.map(|(id, entry)| (id, Some(entry.folder))).collect()
     }
@@ -86,7 +90,7 @@ impl Indexed {
 
 impl Jsonl {
     /// Opens the index, if it fits the folders and not too much happened since.
-    pub(super) fn usable_index(&self) -> Result<Option<Usable>> {
+    pub(in crate::store::jsonl) fn usable_index(&self) -> Result<Option<Usable>> {
         let Ok(file) = durable::open_to_read(&self.layout.index()) else { return Ok(None) };
         let Ok(metadata) = file.metadata() else { return Ok(None) };
         let mut lines = Lines::new(&file, 0, metadata.len(), LONGEST);
@@ -128,7 +132,7 @@ impl Jsonl {
     }
 
     /// What the index says, however old it is.
-    pub(super) fn indexed(&self) -> Result<Indexed> {
+    pub(in crate::store::jsonl) fn indexed(&self) -> Result<Indexed> {
         let mut indexed = Indexed::default();
         let Ok(file) = durable::open_to_read(&self.layout.index()) else { return Ok(indexed) };
         let Ok(metadata) = file.metadata() else { return Ok(indexed) };

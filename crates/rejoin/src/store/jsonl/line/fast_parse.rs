@@ -8,7 +8,7 @@ use std::str::FromStr;
 use crate::store::jsonl::line::{Kind, Line};
 
 /// The fields of a line up to its message; none when they are not in the usual form.
-pub(super) fn fields(line: &[u8]) -> Option<Line> {
+pub(in crate::store::jsonl) fn fields(line: &[u8]) -> Option<Line> {
     let mut rest = Rest(line);
     rest.must(b"{\"timestamp\":")?;
     let timestamp = rest.value()?;

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::archive::url::Parts;
+use crate::archive::place::url::Parts;
 use crate::archive::{Access, Existing, StoreUrl};
 use crate::error::{Error, ErrorKind, Result};
 use crate::store::backend::Backend;
@@ -15,7 +15,6 @@ use crate::store::{Keeper, Read, Store, VaultStore, beside};
 use crate::vault::VaultAdmin;
 use crate::vault::slots::{
     Keyholder, Keys, SecretStores, VaultId, VaultStatus, missing_record, missing_vault,
-    status as vault_status,
 };
 use crate::vault::{AnchorFile, Anchored, PinFiles};
 
@@ -23,13 +22,13 @@ use crate::vault::{AnchorFile, Anchored, PinFiles};
 const KEYS_WAIT: Duration = Duration::from_secs(30);
 
 /// True when a plain store is what a vault keeps its records in.
-pub(super) fn is_sealed(store: &dyn Read) -> Result<bool> {
-    Ok(vault_status(store)?.is_some())
+pub(in crate::archive) fn is_sealed(store: &dyn Read) -> Result<bool> {
+    Ok(VaultStatus::of(store)?.is_some())
 }
 
 impl StoreUrl {
     /// Opens a vault around the store `inner` with what it takes. One that is missing is not created.
-    pub(super) fn open_sealed(&self, inner: &Self, access: &Access) -> Result<Parts> {
+    pub(in crate::archive) fn open_sealed(&self, inner: &Self, access: &Access) -> Result<Parts> {
         let Some(keys) = &access.keys else {
             return Err(Error::new(
                 ErrorKind::Denied,
@@ -72,16 +71,16 @@ impl StoreUrl {
             return Err(Error::invalid(format!("`{self}` is not a vault")));
         };
         let store = inner.open_present(access)?;
-        vault_status(store.as_ref())?.ok_or_else(|| missing_record(store.as_ref()))
+        VaultStatus::of(store.as_ref())?.ok_or_else(|| missing_record(store.as_ref()))
     }
 
     /// Opens a store that has to be there: a vault that is gone must not become an empty one.
-    pub(super) fn open_present(&self, access: &Access) -> Result<Arc<dyn Store>> {
+    pub(in crate::archive) fn open_present(&self, access: &Access) -> Result<Arc<dyn Store>> {
         Ok(Arc::new(Keeper::over(self.backend_present(access)?)))
     }
 
     /// Where the rows of a store are that has to be there.
-    pub(super) fn backend_present(&self, access: &Access) -> Result<Arc<dyn Backend>> {
+    pub(in crate::archive) fn backend_present(&self, access: &Access) -> Result<Arc<dyn Backend>> {
         match self.path() {
             Some(path) if !path.exists() => {
                 let missing = Error::not_found(format!("there is no vault at `{}`", path.display()));
@@ -110,7 +109,7 @@ impl StoreUrl {
         };
         let Self::Vault(inner) = self else { return pin.forget() };
         let inner = Keeper::over(inner.backend_present(access)?);
-        if vault_status(&inner)?.is_none() {
+        if VaultStatus::of(&inner)?.is_none() {
             return pin.forget();
         }
         let Some(keys) = &access.keys else {
@@ -120,7 +119,12 @@ impl StoreUrl {
     }
 
     /// Takes an opened vault as it is. Cut off in between, it is refused until it is accepted again.
-    pub(super) fn take(&self, workspace: &Workspace, inner: &dyn Backend, access: &Access) -> Result<()> {
+    pub(in crate::archive) fn take(
+        &self,
+        workspace: &Workspace,
+        inner: &dyn Backend,
+        access: &Access,
+    ) -> Result<()> {
         let (Some(anchors), Some(pin)) = (&access.anchors, self.pin(access)) else { return Ok(()) };
         let anchor = AnchorFile::new(anchors, workspace).at(&pin);
         anchor.forget()?;
@@ -130,9 +134,9 @@ impl StoreUrl {
 
     /// Refuses a store that is another vault than the one that is used at its
     /// place. Nothing is opened for it.
-    pub(super) fn refuse_another_vault(&self, inner: &dyn Read, access: &Access) -> Result<()> {
+    pub(in crate::archive) fn refuse_another_vault(&self, inner: &dyn Read, access: &Access) -> Result<()> {
         let (Self::Vault(_), Some(pin)) = (self, self.pin(access)) else { return Ok(()) };
-        match (vault_status(inner)?, pin.vault()?) {
+        match (VaultStatus::of(inner)?, pin.vault()?) {
             (Some(status), _) => pin.expect(status.vault),
             (None, Some(vault)) => Err(missing_vault(vault)),
             (None, None) => Ok(()),
@@ -144,7 +148,7 @@ impl StoreUrl {
     pub fn refuse_older_copy(&self, access: &Access) -> Result<()> {
         let (Self::Vault(inner), Some(anchors)) = (self, &access.anchors) else { return Ok(()) };
         let inner = Keeper::over(inner.backend_present(access)?);
-        match vault_status(&inner)? {
+        match VaultStatus::of(&inner)? {
             Some(status) => AnchorFile::refuse_older(anchors, status.vault, &inner),
             None => Ok(()),
         }
@@ -152,10 +156,10 @@ impl StoreUrl {
 
     /// Refuses a plain store where a vault is used. A vault that is there is
     /// told as what it is by whoever opens it.
-    pub(super) fn refuse_in_place_of_a_vault(&self, access: &Access) -> Result<()> {
+    pub(in crate::archive) fn refuse_in_place_of_a_vault(&self, access: &Access) -> Result<()> {
         let Some(vault) = self.pinned(access)? else { return Ok(()) };
         let is_there = self.path().is_some_and(std::path::Path::exists);
-        if is_there && vault_status(self.open_plain(access)?.as_ref())?.is_some() {
+        if is_there && VaultStatus::of(self.open_plain(access)?.as_ref())?.is_some() {
             return Ok(());
         }
         Err(missing_vault(vault).during(format!("open `{self}` as a plain store")))
@@ -164,7 +168,11 @@ impl StoreUrl {
     /// Makes sure that what is at hand opens a copy of a vault: secrets change, and
     /// those of the copy's time may be gone.
     #[cfg(feature = "sqlite")]
-    pub(super) fn unlocked(&self, copy: &dyn Store, access: &Access) -> Result<Option<Workspace>> {
+    pub(in crate::archive) fn unlocked(
+        &self,
+        copy: &dyn Store,
+        access: &Access,
+    ) -> Result<Option<Workspace>> {
         match (self, &access.keys) {
             (Self::Vault(_), Some(keys)) => {
                 let unlocked = keys.unlock(copy).map(Some);
@@ -176,7 +184,11 @@ impl StoreUrl {
 
     /// Takes a vault that was restored as it is; nothing else is kept elsewhere.
     #[cfg(feature = "sqlite")]
-    pub(super) fn take_restored(&self, workspace: Option<Workspace>, access: &Access) -> Result<()> {
+    pub(in crate::archive) fn take_restored(
+        &self,
+        workspace: Option<Workspace>,
+        access: &Access,
+    ) -> Result<()> {
         let (Self::Vault(inner), Some(workspace)) = (self, workspace) else { return Ok(()) };
         let taken =
             inner.backend_present(access).and_then(|store| self.take(&workspace, store.as_ref(), access));
@@ -184,12 +196,12 @@ impl StoreUrl {
     }
 
     /// Forgets which vault is used here: it is gone.
-    pub(super) fn unpin(&self, access: &Access) -> Result<()> {
+    pub(in crate::archive) fn unpin(&self, access: &Access) -> Result<()> {
         self.pin(access).map_or(Ok(()), |pin| pin.forget())
     }
 
     /// Where the pin of this place is kept. Where no vault was ever used, no path is looked at.
-    pub(super) fn pin(&self, access: &Access) -> Option<PinFiles> {
+    pub(in crate::archive) fn pin(&self, access: &Access) -> Option<PinFiles> {
         let (anchors, path) = (access.anchors.as_ref()?, self.path()?);
         let is_vault = matches!(self, Self::Vault(_));
         (is_vault || anchors.exists()).then(|| PinFiles::new(anchors, path))

@@ -1,5 +1,10 @@
 //! What a program remembers between runs, kept in the store so that there are no side files.
 
+mod project;
+pub(in crate::archive) mod prompt_history;
+
+pub use project::Project;
+
 use crate::archive::{Archive, ArchiveState};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::ConversationId;

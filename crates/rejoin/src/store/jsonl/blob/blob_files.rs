@@ -23,7 +23,7 @@ const MOST: usize = 1_000;
 
 /// What a handle remembers of the folder.
 #[derive(Debug, Default)]
-pub(super) struct BlobFiles {
+pub(in crate::store::jsonl) struct BlobFiles {
     /// How the folder looked when it was read.
     seen: Option<Seen>,
     /// What was in it; none when that is too much.
@@ -34,21 +34,21 @@ pub(super) struct BlobFiles {
 
 /// Which files there may be: those that are not meant certainly are not there, all at the same moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct MayBe {
-    pub(super) file: bool,
-    pub(super) sheet: bool,
-    pub(super) pending: bool,
+pub(in crate::store::jsonl) struct MayBe {
+    pub(in crate::store::jsonl) file: bool,
+    pub(in crate::store::jsonl) sheet: bool,
+    pub(in crate::store::jsonl) pending: bool,
 }
 
 impl MayBe {
     /// Nothing is known.
-    pub(super) const ANY: Self = Self { file: true, sheet: true, pending: true };
+    pub(in crate::store::jsonl) const ANY: Self = Self { file: true, sheet: true, pending: true };
 }
 
 impl Jsonl {
     /// Which files that may say something of a key there may be. Whoever looks
     /// at lines too does so before and after.
-    pub(super) fn key_files(&self, file: &str) -> MayBe {
+    pub(in crate::store::jsonl) fn key_files(&self, file: &str) -> MayBe {
         let folder = self.layout.blobs();
         let Ok(there) = folder.symlink_metadata() else { return MayBe::ANY };
         let seen = Seen::of(&there);

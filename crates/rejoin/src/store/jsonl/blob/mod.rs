@@ -5,6 +5,10 @@
 //! from the lines. Blobs of several owners that are stored together stand in a file of their own until all of
 //! them are in place; keys of many owners stay there (`sheet.rs`).
 
+pub(in crate::store::jsonl) mod blob_files;
+pub(in crate::store::jsonl) mod sheet;
+pub(in crate::store::jsonl) mod shelf;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,15 +18,14 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::model::ConversationId;
 use crate::store::durable::{self, Existing};
 use crate::store::jsonl::Jsonl;
-use crate::store::jsonl::blob_files::MayBe;
+use crate::store::jsonl::blob::blob_files::MayBe;
+use crate::store::jsonl::blob::shelf::{Place, Shelf};
 use crate::store::jsonl::change_log;
 use crate::store::jsonl::fault::During;
 use crate::store::jsonl::files::Seen;
 use crate::store::jsonl::kept::{BlobKey, Kept};
 use crate::store::jsonl::line::Blob;
-use crate::store::jsonl::octets::Octets;
-use crate::store::jsonl::sheet;
-use crate::store::jsonl::shelf::{self, Place, Shelf};
+use crate::store::jsonl::line::octets::Octets;
 use crate::store::jsonl::writing::Turnstile;
 
 use crate::store::{BlobNames, Put, Safety, Space, Stamp, VisitBlob};

@@ -15,8 +15,8 @@ use crate::error::Result;
 use crate::model::ConversationId;
 use crate::store::jsonl::fault::During;
 use crate::store::jsonl::layout::Layout;
+use crate::store::jsonl::line::octets::Octets;
 use crate::store::jsonl::lines::read_at;
-use crate::store::jsonl::octets::Octets;
 use crate::store::{BlobNames, Put, Space, Stamp, VisitBlob, durable};
 
 /// Longer names of blobs are hashed in the names of their files.
@@ -29,23 +29,23 @@ const ENDING: &str = ".jsonl";
 
 /// Blobs that are in one file.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Shelf {
+pub(in crate::store::jsonl) struct Shelf {
     /// What happened up to here is in it.
-    pub(super) stamp: Stamp,
+    pub(in crate::store::jsonl) stamp: Stamp,
     /// The number of the sheet whose line it is newer than; of a line, the number of the sheet it came with.
-    pub(super) sheet: u64,
-    pub(super) blobs: BTreeMap<Vec<u8>, Vec<u8>>,
+    pub(in crate::store::jsonl) sheet: u64,
+    pub(in crate::store::jsonl) blobs: BTreeMap<Vec<u8>, Vec<u8>>,
     /// True when its file also says what some of them were before.
-    pub(super) has_old_lines: bool,
+    pub(in crate::store::jsonl) has_old_lines: bool,
     /// True when nothing waited to be put in its place when it was looked at.
-    pub(super) nothing_is_pending: bool,
+    pub(in crate::store::jsonl) nothing_is_pending: bool,
 }
 
 /// Which file: a space, an owner, and the name of the blob where each has a file of its own.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct Place {
-    pub(super) space: Space,
-    pub(super) owner: Option<ConversationId>,
+pub(in crate::store::jsonl) struct Place {
+    pub(in crate::store::jsonl) space: Space,
+    pub(in crate::store::jsonl) owner: Option<ConversationId>,
     only: Option<Vec<u8>>,
 }
 
@@ -59,45 +59,50 @@ struct Beginning {
 
 /// Every other line.
 #[derive(Serialize, Deserialize)]
-pub(super) struct Item {
+pub(in crate::store::jsonl) struct Item {
     name: Octets,
     bytes: Octets,
 }
 
 impl Item {
-    pub(super) fn into_pair(self) -> (Vec<u8>, Vec<u8>) {
+    pub(in crate::store::jsonl) fn into_pair(self) -> (Vec<u8>, Vec<u8>) {
         (self.name.into_bytes(), self.bytes.into_bytes())
     }
 }
 
 impl Place {
     /// Where a blob of this name is.
-    pub(super) fn of(space: Space, owner: Option<ConversationId>, name: &[u8]) -> Self {
+    pub(in crate::store::jsonl) fn of(space: Space, owner: Option<ConversationId>, name: &[u8]) -> Self {
         let only = has_many_files(space).then(|| name.to_vec());
         Self { space, owner, only }
     }
 
     /// Where some blobs are.
-    pub(super) fn of_all(blobs: &[Put<'_>]) -> BTreeSet<Self> {
+    pub(in crate::store::jsonl) fn of_all(blobs: &[Put<'_>]) -> BTreeSet<Self> {
         blobs.iter().map(|blob| Self::of(blob.space, blob.owner, blob.name)).collect()
     }
 
     /// True when a blob is here.
-    pub(super) fn holds(&self, space: Space, owner: Option<ConversationId>, name: &[u8]) -> bool {
+    pub(in crate::store::jsonl) fn holds(
+        &self,
+        space: Space,
+        owner: Option<ConversationId>,
+        name: &[u8],
+    ) -> bool {
         (self.space, self.owner) == (space, owner) && self.only.as_deref().is_none_or(|only| only == name)
     }
 
     /// The name of its file, where it has no folder of its own.
-    pub(super) fn file_name(&self) -> String {
+    pub(in crate::store::jsonl) fn file_name(&self) -> String {
         self.name() + ENDING
     }
 
     /// The name of its file without the ending, or of its folder where it has one of its own.
-    pub(super) fn name(&self) -> String {
+    pub(in crate::store::jsonl) fn name(&self) -> String {
         stem(self.space, self.owner)
     }
 
-    pub(super) fn path(&self, layout: &Layout) -> PathBuf {
+    pub(in crate::store::jsonl) fn path(&self, layout: &Layout) -> PathBuf {
         let folder = layout.blobs();
         match &self.only {
             None => folder.join(stem(self.space, self.owner) + ENDING),
@@ -106,23 +111,27 @@ impl Place {
     }
 
     /// True when its file is in a folder of its own, whose name may not be safe yet.
-    pub(super) const fn is_in_own_folder(&self) -> bool {
+    pub(in crate::store::jsonl) const fn is_in_own_folder(&self) -> bool {
         self.only.is_some()
     }
 }
 
 /// True for spaces whose blobs are large.
-pub(super) fn has_many_files(space: Space) -> bool {
+pub(in crate::store::jsonl) fn has_many_files(space: Space) -> bool {
     space == Space::Attachment
 }
 
 /// The folder of the blobs of a space that have files of their own.
-pub(super) fn folder(layout: &Layout, space: Space, owner: Option<ConversationId>) -> PathBuf {
+pub(in crate::store::jsonl) fn folder(
+    layout: &Layout,
+    space: Space,
+    owner: Option<ConversationId>,
+) -> PathBuf {
     layout.blobs().join(stem(space, owner))
 }
 
 /// The names of the blobs in such a folder.
-pub(super) fn names(folder: &Path) -> Result<BTreeSet<Vec<u8>>> {
+pub(in crate::store::jsonl) fn names(folder: &Path) -> Result<BTreeSet<Vec<u8>>> {
     let attempt = || format!("list `{}`", folder.display());
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
@@ -145,7 +154,7 @@ pub(super) fn names(folder: &Path) -> Result<BTreeSet<Vec<u8>>> {
     Ok(names)
 }
 
-pub(super) fn read(path: &Path) -> Result<Shelf> {
+pub(in crate::store::jsonl) fn read(path: &Path) -> Result<Shelf> {
     let attempt = || format!("read `{}`", path.display());
     let text = match durable::read_small(path, u64::MAX) {
         Ok(text) => text,
@@ -177,7 +186,7 @@ fn lines(text: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
 /// Adds a blob to the end of a file, which may get so long. Nothing is synced, so a power cut may leave
 /// a beginning of the line; that is no line, and the next blob is not added behind it. The answer is
 /// false when it has to be written whole.
-pub(super) fn add(path: &Path, name: &[u8], bytes: &[u8], longest: u64) -> io::Result<bool> {
+pub(in crate::store::jsonl) fn add(path: &Path, name: &[u8], bytes: &[u8], longest: u64) -> io::Result<bool> {
     let file = match durable::open_to_write(path) {
         Ok(file) => file,
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(false),
@@ -200,7 +209,7 @@ pub(super) fn add(path: &Path, name: &[u8], bytes: &[u8], longest: u64) -> io::R
 }
 
 /// Every line of a file of blobs below a folder that cannot be used: the file, and the number of the line.
-pub(super) fn bad_lines(folder: &Path) -> Result<Vec<(PathBuf, usize)>> {
+pub(in crate::store::jsonl) fn bad_lines(folder: &Path) -> Result<Vec<(PathBuf, usize)>> {
     let attempt = || format!("list `{}`", folder.display());
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
@@ -235,7 +244,7 @@ pub(super) fn bad_lines(folder: &Path) -> Result<Vec<(PathBuf, usize)>> {
 }
 
 impl Shelf {
-    pub(super) fn to_text(&self) -> Vec<u8> {
+    pub(in crate::store::jsonl) fn to_text(&self) -> Vec<u8> {
         let beginning = Beginning { change: self.stamp, sheet: self.sheet };
         let mut text = serde_json::to_vec(&beginning).expect("it is plain data");
         for item in self.items() {
@@ -246,25 +255,29 @@ impl Shelf {
         text
     }
 
-    pub(super) fn items(&self) -> Vec<Item> {
+    pub(in crate::store::jsonl) fn items(&self) -> Vec<Item> {
         let item =
             |(name, bytes): (&Vec<u8>, &Vec<u8>)| Item { name: Octets::of(name), bytes: Octets::of(bytes) };
         self.blobs.iter().map(item).collect()
     }
 
     /// Visits the blobs that are meant, in order of name.
-    pub(super) fn visit(&self, named: BlobNames<'_>, visit: &mut VisitBlob<'_>) -> Result<()> {
+    pub(in crate::store::jsonl) fn visit(
+        &self,
+        named: BlobNames<'_>,
+        visit: &mut VisitBlob<'_>,
+    ) -> Result<()> {
         let found = self.blobs.range(named.start().to_vec()..).take_while(|(name, _)| named.admit(name));
         found.into_iter().try_for_each(|(name, bytes)| visit(name, bytes))
     }
 
     /// Puts a blob in, or takes one out.
-    pub(super) fn put(&mut self, put: &Put<'_>) {
+    pub(in crate::store::jsonl) fn put(&mut self, put: &Put<'_>) {
         self.set(put.name, put.bytes);
     }
 
     /// Takes in what is said of blobs after what is in it.
-    pub(super) fn set_later<'a>(
+    pub(in crate::store::jsonl) fn set_later<'a>(
         &mut self,
         said: impl Iterator<Item = (&'a Vec<u8>, Stamp, &'a Option<Vec<u8>>)>,
     ) {
@@ -274,7 +287,7 @@ impl Shelf {
         }
     }
 
-    pub(super) fn set(&mut self, name: &[u8], bytes: Option<&[u8]>) {
+    pub(in crate::store::jsonl) fn set(&mut self, name: &[u8], bytes: Option<&[u8]>) {
         match bytes {
             Some(bytes) => self.blobs.insert(name.to_vec(), bytes.to_vec()),
             None => self.blobs.remove(name),
@@ -288,7 +301,7 @@ const fn is_zero(number: &u64) -> bool {
 }
 
 /// Overwrites a file and removes it; one that is not there is gone.
-pub(super) fn erase(path: &Path) -> Result<()> {
+pub(in crate::store::jsonl) fn erase(path: &Path) -> Result<()> {
     let erased = match durable::open_to_write(path) {
         Ok(file) => durable::erase(&file, path).and_then(|()| durable::sync_parent(path)),
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(()),
