@@ -7,12 +7,17 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 use tokio::time::{MissedTickBehavior, interval};
 
+use super::TypedAhead;
 use super::show::{End, Hushed, Kept, Show, TICK};
 use crate::error::Failure;
 
-/// Compacts, and returns what that did; none when it was stopped with Ctrl+C,
-/// which leaves everything as it was.
-pub(crate) async fn compact(talk: &mut Talk, show: &mut dyn Show) -> Result<Option<Compacted>, Failure> {
+/// Compacts, and returns what that did; none when it was stopped with Ctrl+C, or Esc where what is typed is
+/// kept. Stopping leaves everything as it was.
+pub(crate) async fn compact(
+    talk: &mut Talk,
+    show: &mut dyn Show,
+    ahead: &mut TypedAhead,
+) -> Result<Option<Compacted>, Failure> {
     let _hushed = Hushed::begin();
     let mut interrupts =
         signal(SignalKind::interrupt()).map_err(|error| Failure::io("watch for Ctrl+C", error))?;
@@ -23,6 +28,9 @@ pub(crate) async fn compact(talk: &mut Talk, show: &mut dyn Show) -> Result<Opti
         let mut ticks = interval(TICK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
         loop {
+            if ahead.poll() {
+                break None;
+            }
             tokio::select! {
                 biased;
                 _ = interrupts.recv() => break None,

@@ -1,14 +1,15 @@
-//! Completes the names of commands, conversations and messages.
+//! Completes the names of commands, files, conversations and messages.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use reedline::{Completer, CompletionResult, Span, Suggestion};
 use rejoin::store::Order;
 use rejoin::{Archive, ConversationId, List};
 
-use super::Keeping;
 use super::commands::{self, Takes};
+use super::{Keeping, attach};
 use crate::commands::export_formats;
 use crate::named;
 use crate::ui::fit;
@@ -25,9 +26,11 @@ pub(super) struct Place {
     pub(super) conversation: ConversationId,
     pub(super) project: Option<String>,
     pub(super) keeping: Keeping,
+    /// Where the names of files are looked up.
+    pub(super) directory: PathBuf,
 }
 
-/// Completes the names of commands, conversations and messages.
+/// Completes the names of commands, files, conversations and messages.
 #[derive(Clone, Default)]
 pub(super) struct Completions {
     place: Arc<Mutex<Option<Place>>>,
@@ -36,6 +39,11 @@ pub(super) struct Completions {
 impl Completions {
     pub(super) fn look_in(&self, place: Place) {
         *self.place.lock().unwrap_or_else(PoisonError::into_inner) = Some(place);
+    }
+
+    fn files(&self, part: &str) -> Vec<(String, String)> {
+        let place = self.place.lock().unwrap_or_else(PoisonError::into_inner);
+        place.as_ref().map(|place| attach::candidates(&place.directory, part)).unwrap_or_default()
     }
 
     fn candidates(&self, line: &str) -> Vec<(String, String)> {
@@ -65,21 +73,23 @@ impl Completions {
 impl Completer for Completions {
     fn complete(&mut self, line: &str, position: usize) -> CompletionResult {
         let typed = line.get(..position).unwrap_or(line);
-        let start = typed.rfind(' ').map_or(0, |space| space + 1);
+        let start = typed.rfind([' ', '\n']).map_or(0, |space| space + 1);
         let part = &typed[start..];
         let wanted = part.to_lowercase();
-        let suggestions: Vec<Suggestion> = self
-            .candidates(typed)
+        let is_file = part.starts_with('@');
+        let candidates = if is_file { self.files(part) } else { self.candidates(typed) };
+        let suggestions: Vec<Suggestion> = candidates
             .into_iter()
             .filter(|(value, about)| {
                 let is_named = value.to_lowercase().starts_with(&wanted);
-                is_named || (start > 0 && about.to_lowercase().contains(&wanted))
+                is_named || (start > 0 && !is_file && about.to_lowercase().contains(&wanted))
             })
             .map(|(value, about)| Suggestion {
+                // What is in a folder comes next.
+                append_whitespace: !(is_file && value.ends_with('/')),
                 value,
                 description: Some(about),
                 span: Span::new(start, position),
-                append_whitespace: true,
                 ..Suggestion::default()
             })
             .collect();

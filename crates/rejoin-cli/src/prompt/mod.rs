@@ -1,24 +1,31 @@
 //! The prompt: where a person talks, line by line.
 
+mod attach;
 mod commands;
 mod compacting;
 mod complete;
+mod editor;
 mod history;
 mod line;
 mod reader;
+mod shell;
 mod show;
 mod sign;
 mod turn;
+mod typed_ahead;
 
 use std::io::{self, Write};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use rejoin::{Message, SavingState};
+use rejoin::{Block, Message, Role, SavingState};
+use rejoin_agent::Api;
 use tokio::runtime::Runtime;
 
+pub(crate) use self::attach::attached_as;
 pub(crate) use self::compacting::compact;
 pub(crate) use self::show::{Course, End, LossReport, Show, Thinking, again, choose, tell_unsaved};
 pub(crate) use self::turn::{Outcome, not_saved, settle, turn};
+pub(crate) use self::typed_ahead::TypedAhead;
 
 use self::commands::After;
 use self::history::Past;
@@ -48,7 +55,15 @@ pub(crate) struct Prompt<'a> {
     past: Past,
     retention_worker: RetentionWorker,
     is_unsaved: bool,
+    /// Output of the user's own commands, which goes along with the next message.
+    command_output: Vec<Block>,
 }
+
+/// What to do about a model that takes no images. The message stays in the conversation until then.
+const NO_IMAGES: &str = "take the message back with /rewind, or ask a model that accepts images with /model";
+
+/// How soon after the first a second Ctrl+C exits.
+const TWICE: Duration = Duration::from_secs(2);
 
 /// Whether what is said is written anywhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,19 +115,22 @@ pub(crate) fn open(
         past,
         retention_worker: RetentionWorker::idle(),
         is_unsaved: false,
+        command_output: Vec::new(),
     };
+    prompt.redraw()?;
     prompt.greet()?;
     prompt.look_after_retention()?;
     if let Some(first) = first {
         prompt.line(Meaning::User, &format!("> {first}"))?;
-        prompt.take_up(Line::Message(first))?;
+        let taken = prompt.say(&first);
+        prompt.report(taken.map(|()| After::Stay))?;
     }
     prompt.serve()
 }
 
 impl Prompt<'_> {
     fn serve(&mut self) -> Result<(), Failure> {
-        let mut is_leaving = false;
+        let mut interrupted_at: Option<Instant> = None;
         loop {
             self.tell_saving()?;
             self.tell_retention()?;
@@ -123,21 +141,24 @@ impl Prompt<'_> {
                 self.dim(&told)?;
             }
             match typed? {
-                Typed::Text(text) => {
-                    is_leaving = false;
+                typed @ (Typed::Text(_) | Typed::Key(_)) => {
+                    interrupted_at = None;
                     self.retention_worker.go_on(&self.session.archive);
                     self.tell_saving()?;
-                    self.past.keep(&text);
+                    if let Typed::Text(text) = &typed {
+                        self.past.keep(text);
+                    }
+                    let (Typed::Text(text) | Typed::Key(text)) = typed else { continue };
                     match self.take(&text)? {
                         After::Stay => {}
                         After::Leave => return self.leave(Way::Left),
                         After::Stopped => return self.leave(Way::Stopped),
                     }
                 }
-                Typed::Interrupt if is_leaving => return self.leave(Way::Left),
+                Typed::Interrupt if is_twice(interrupted_at, Instant::now()) => return self.leave(Way::Left),
                 Typed::Interrupt => {
-                    is_leaving = true;
-                    self.dim("Press Ctrl+C again, or Ctrl+D, to leave.")?;
+                    interrupted_at = Some(Instant::now());
+                    self.dim("Press Ctrl+C again to exit.")?;
                 }
                 Typed::End => return self.leave(Way::Left),
             }
@@ -146,15 +167,17 @@ impl Prompt<'_> {
 
     /// Does what a line asks for. A failure is told, and the prompt goes on.
     fn take(&mut self, text: &str) -> Result<After, Failure> {
-        self.take_up(line::read(text))
-    }
-
-    fn take_up(&mut self, line: Line<'_>) -> Result<After, Failure> {
-        let outcome = match line {
+        let outcome = match line::read(text) {
             Line::Nothing => return Ok(After::Stay),
             Line::Message(message) => self.say(&message).map(|()| After::Stay),
             Line::Command(name, argument) => commands::run(self, name, argument),
+            Line::Shell(command) => self.shell(command).map(|()| After::Stay),
         };
+        self.report(outcome)
+    }
+
+    /// Tells a failure. Only some of them end the prompt.
+    fn report(&self, outcome: Result<After, Failure>) -> Result<After, Failure> {
         let after = match outcome {
             Ok(after) => after,
             Err(failure) if self.ends_talk(&failure) => return Err(failure),
@@ -169,15 +192,46 @@ impl Prompt<'_> {
         Ok(after)
     }
 
-    /// Sends a message and shows the reply.
+    /// Sends a message, with the files that it names, and shows the reply.
     fn say(&mut self, message: &str) -> Result<(), Failure> {
+        let attached = match attach::attach(self.context, message) {
+            Ok(attached) => attached,
+            Err(failure) => {
+                // It was not sent, so it can be corrected.
+                self.reader.offer(message.to_owned());
+                return Err(failure);
+            }
+        };
+        for told in &attached.told {
+            self.dim(told)?;
+        }
+        let has_image = attach::has_image(&attached.blocks);
+        if has_image && self.session.talk.provider().api() == Api::Offline {
+            self.reader.offer(message.to_owned());
+            return Err(Failure::invalid("send an image without a model")
+                .hint("choose a model that accepts images with /provider NAME"));
+        }
+        let mut blocks = vec![Block::text(attached.text)];
+        blocks.append(&mut self.command_output);
+        blocks.extend(attached.blocks);
+        let outcome = self.send(Message::new(Role::User, blocks));
+        match outcome {
+            Err(failure) if has_image && is_about_images(&failure) => Err(failure.or_hint(NO_IMAGES)),
+            outcome => outcome,
+        }
+    }
+
+    /// Sends a message and shows the reply.
+    fn send(&mut self, message: Message) -> Result<(), Failure> {
         self.session.make_active(self.context);
         let state = self.session.talk.recorder().state();
         let mut show = choose(self.context, self.keeping, self.thinking, &state, LossReport::Here);
         let on_error = self.context.config.on_save_error();
-        let message = Message::user(message);
-        let outcome = self.runtime.block_on(turn(&mut self.session.talk, message, show.as_mut(), on_error));
+        let mut ahead = self.reader.typed_ahead();
+        let turn = turn(&mut self.session.talk, message, show.as_mut(), &mut ahead, on_error);
+        let outcome = self.runtime.block_on(turn);
         drop(show);
+        self.reader.keep(ahead);
         self.session.follow(self.context);
         self.is_unsaved = self.session.talk.recorder().state() != SavingState::Saved;
         outcome.map(drop)
@@ -188,6 +242,25 @@ impl Prompt<'_> {
         let must_be_saved = self.context.config.on_save_error() == crate::config::choices::OnSaveError::Fail;
         let is_unsaved = self.session.talk.recorder().state() != SavingState::Saved;
         (must_be_saved && is_unsaved) || failure.is_broken_pipe()
+    }
+
+    /// Draws the end of a conversation that is resumed, for a person who wants to be told things.
+    fn redraw(&self) -> Result<(), Failure> {
+        if !self.session.is_resumed() || !self.context.shows_notes() {
+            return Ok(());
+        }
+        let messages: Vec<&Message> = self.session.talk.history().messages().collect();
+        if messages.is_empty() {
+            return Ok(());
+        }
+        let redrawn = show::redraw(&messages, attach::typed, show::screen(), self.context.paint());
+        if let Some(told) = redrawn.told() {
+            self.dim(&told)?;
+        }
+        let mut out = io::stdout().lock();
+        writeln!(out, "\n{}", redrawn.text)?;
+        out.flush()?;
+        Ok(())
     }
 
     /// Whom it is talked with, and how to get help. What came back is told where it is taken up.
@@ -250,6 +323,7 @@ impl Prompt<'_> {
             conversation: self.session.conversation(),
             project: self.context.project_key(&self.session.archive).ok(),
             keeping: self.keeping,
+            directory: self.context.surroundings.working_directory.clone(),
         };
         self.reader.prepare(names, self.session.talk.recorder().watch(), self.runtime);
     }
@@ -304,6 +378,14 @@ impl Prompt<'_> {
         self.line(Meaning::Dim, text)
     }
 
+    /// Text that is ready for the screen.
+    fn write(&self, text: &str) -> Result<(), Failure> {
+        let mut out = io::stdout().lock();
+        out.write_all(text.as_bytes())?;
+        out.flush()?;
+        Ok(())
+    }
+
     /// A line whose spaces count.
     fn line_as_it_is(&self, text: &str) -> Result<(), Failure> {
         let mut out = io::stdout().lock();
@@ -321,10 +403,37 @@ impl Prompt<'_> {
     }
 }
 
+/// Providers have no common code for a model that takes no images; all of them name what it does not take.
+fn is_about_images(failure: &Failure) -> bool {
+    let told = failure.to_string().to_lowercase();
+    ["image", "multimodal"].iter().any(|word| told.contains(word))
+}
+
+/// True when this Ctrl+C follows another one quickly.
+fn is_twice(first: Option<Instant>, now: Instant) -> bool {
+    first.is_some_and(|first| now.duration_since(first) <= TWICE)
+}
+
 /// Returns when Ctrl+C is pressed.
 pub(crate) async fn interrupted() {
     if tokio::signal::ctrl_c().await.is_err() {
         // Without a way to notice it there is no reason to wait for ever.
         tokio::time::sleep(Duration::from_secs(10)).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_second_interrupt_that_comes_quickly_exits() {
+        let first = Instant::now();
+        let after = |millis| is_twice(Some(first), first + Duration::from_millis(millis));
+
+        assert_eq!(
+            [is_twice(None, first), after(10), after(2_000), after(2_001)],
+            [false, true, true, false]
+        );
     }
 }

@@ -2,31 +2,27 @@
 
 use std::fmt;
 use std::io::{self, BufRead, Write};
-use std::sync::{Arc, Mutex, PoisonError};
 
-use reedline::{
-    ColumnarMenu, EditCommand, Emacs, FileBackedHistory, History, HistoryItem, KeyCode, KeyModifiers,
-    MenuBuilder, Reedline, ReedlineEvent, ReedlineMenu, Signal, ValidationResult, Validator,
-    default_emacs_keybindings,
-};
+use reedline::{EditCommand, Reedline, Signal};
 use rejoin::SavingWatch;
-use rejoin::parts::ArchiveState;
 use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
 
+use super::TypedAhead;
 use super::complete::{Completions, Place};
+use super::editor::{self, Continued, INTERRUPT};
 use super::sign::Sign;
 use crate::context::Context;
 use crate::error::Failure;
-use crate::ui::paint::Paint;
-
-const MENU: &str = "completions";
+use crate::ui::clean;
 
 /// What was typed.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Typed {
     Text(String),
-    /// Ctrl+C: the line was thrown away.
+    /// A key that stands for a command. What was typed stays on the line.
+    Key(String),
+    /// Ctrl+C on an empty line.
     Interrupt,
     /// Ctrl+D, or there is no more input.
     End,
@@ -47,7 +43,7 @@ impl Reader {
     pub(super) fn open(context: &Context, lines: Vec<String>) -> Self {
         let is_dumb = context.surroundings.variable("TERM").is_none_or(|term| term == "dumb");
         let (completions, continued) = (Completions::default(), Continued::default());
-        let editor = (!is_dumb).then(|| Box::new(editor(context, lines, &completions, &continued)));
+        let editor = (!is_dumb).then(|| Box::new(editor::new(context, lines, &completions, &continued)));
         Self { editor, completions, continued, sign: None, offered: None, watch: None }
     }
 
@@ -74,9 +70,29 @@ impl Reader {
         self.offered = Some(text);
     }
 
+    /// Takes what stands on the line.
+    pub(super) fn take_line(&mut self) -> String {
+        let Some(editor) = &mut self.editor else { return String::new() };
+        let text = editor.current_buffer_contents().to_owned();
+        editor.run_edit_commands(&[EditCommand::Clear]);
+        text
+    }
+
+    /// What is typed while something is under way. Where a line cannot be changed, the terminal keeps it.
+    pub(super) fn typed_ahead(&self) -> TypedAhead {
+        if self.editor.is_some() { TypedAhead::kept() } else { TypedAhead::ignored() }
+    }
+
+    /// Puts what was typed meanwhile on the next line.
+    pub(super) fn keep(&mut self, ahead: TypedAhead) {
+        if let Some(text) = ahead.into_text() {
+            self.offer(text);
+        }
+    }
+
     pub(super) fn read(&mut self) -> Result<Typed, Failure> {
         let Some(sign) = &self.sign else { return Ok(Typed::End) };
-        let Some(editor) = &mut self.editor else { return plainly(sign) };
+        let Some(editor) = &mut self.editor else { return plainly(sign, self.offered.take()) };
         if let Some(text) = self.offered.take() {
             editor.run_edit_commands(&[EditCommand::InsertString(text)]);
         }
@@ -84,9 +100,24 @@ impl Reader {
             let signal = editor.read_line(sign);
             return match signal {
                 Ok(Signal::Success(text)) => Ok(Typed::Text(self.continued.join(text))),
+                Ok(Signal::HostCommand(key)) if key == INTERRUPT => {
+                    self.continued.forget();
+                    if editor.current_buffer_contents().is_empty() {
+                        writeln!(io::stdout())?;
+                        return Ok(Typed::Interrupt);
+                    }
+                    editor.run_edit_commands(&[EditCommand::Clear]);
+                    continue;
+                }
+                Ok(Signal::HostCommand(key)) => {
+                    writeln!(io::stdout())?;
+                    Ok(Typed::Key(key))
+                }
+                // It ended a search, and takes what was found away.
                 Ok(Signal::CtrlC) => {
                     self.continued.forget();
-                    Ok(Typed::Interrupt)
+                    editor.run_edit_commands(&[EditCommand::Clear]);
+                    continue;
                 }
                 Ok(Signal::CtrlD) => Ok(Typed::End),
                 Ok(_) => continue,
@@ -110,42 +141,14 @@ impl fmt::Debug for Reader {
     }
 }
 
-fn editor(
-    context: &Context,
-    lines: Vec<String>,
-    completions: &Completions,
-    continued: &Continued,
-) -> Reedline {
-    let mut history = FileBackedHistory::new(ArchiveState::PROMPT_HISTORY_LINES).unwrap_or_default();
-    for line in lines {
-        let _ = history.save(HistoryItem::from_command_line(line));
-    }
-    let mut keys = default_emacs_keybindings();
-    let newline = ReedlineEvent::Edit(vec![EditCommand::InsertNewline]);
-    keys.add_binding(KeyModifiers::ALT, KeyCode::Enter, newline.clone());
-    // Terminals that tell Shift+Enter apart send it as such.
-    keys.add_binding(KeyModifiers::SHIFT, KeyCode::Enter, newline);
-    let complete =
-        ReedlineEvent::UntilFound(vec![ReedlineEvent::Menu(MENU.to_owned()), ReedlineEvent::MenuNext]);
-    keys.add_binding(KeyModifiers::NONE, KeyCode::Tab, complete);
-    keys.add_binding(KeyModifiers::SHIFT, KeyCode::BackTab, ReedlineEvent::MenuPrevious);
-    let menu = ColumnarMenu::default().with_name(MENU).with_columns(1).with_marker("> ");
-    Reedline::create()
-        .with_history(Box::new(history))
-        .with_history_exclusion_prefix(Some(" ".to_owned()))
-        .with_completer(Box::new(completions.clone()))
-        .with_menu(ReedlineMenu::EngineCompleter(Box::new(menu)))
-        .with_quick_completions(true)
-        .with_partial_completions(true)
-        .with_edit_mode(Box::new(Emacs::new(keys)))
-        .with_validator(Box::new(continued.clone()))
-        .with_ansi_colors(context.paint() == Paint::Colored)
-        .use_bracketed_paste(true)
-}
-
 /// A terminal that cannot move its cursor still reads and writes lines.
-fn plainly(sign: &Sign) -> Result<Typed, Failure> {
+///
+/// A text that is offered cannot be changed there; it is shown to be typed again.
+fn plainly(sign: &Sign, offered: Option<String>) -> Result<Typed, Failure> {
     use reedline::{Prompt, PromptEditMode};
+    if let Some(offered) = offered {
+        writeln!(io::stdout(), "It was: {}", clean::block(&offered))?;
+    }
     let mut text = String::new();
     loop {
         let begin = if text.is_empty() {
@@ -168,59 +171,5 @@ fn plainly(sign: &Sign) -> Result<Typed, Failure> {
             Some(part) => text += &format!("{part}\n"),
             None => return Ok(Typed::Text(text + line)),
         }
-    }
-}
-
-/// Lets a line go on after a backslash at its end.
-///
-/// Only a backslash that was typed for this is taken away: one in a text that was pasted belongs to the text.
-#[derive(Clone, Debug, Default)]
-struct Continued {
-    /// What had been typed each time, up to and with the backslash.
-    typed: Arc<Mutex<Vec<String>>>,
-}
-
-impl Continued {
-    fn join(&self, text: String) -> String {
-        let mut typed = std::mem::take(&mut *self.typed.lock().unwrap_or_else(PoisonError::into_inner));
-        typed.sort_by_key(|before| std::cmp::Reverse(before.len()));
-        typed.dedup();
-        typed.iter().fold(text, |mut text, before| {
-            let goes_on = text.strip_prefix(before.as_str()).is_some_and(|rest| rest.starts_with('\n'));
-            if goes_on {
-                text.remove(before.len() - 1);
-            }
-            text
-        })
-    }
-
-    fn forget(&self) {
-        self.typed.lock().unwrap_or_else(PoisonError::into_inner).clear();
-    }
-}
-
-impl Validator for Continued {
-    fn validate(&self, line: &str) -> ValidationResult {
-        if !line.ends_with('\\') {
-            return ValidationResult::Complete;
-        }
-        self.typed.lock().unwrap_or_else(PoisonError::into_inner).push(line.to_owned());
-        ValidationResult::Incomplete
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_a_backslash_that_was_typed_to_go_on_is_taken_away() {
-        let continued = Continued::default();
-        continued.validate("one\\");
-        continued.validate("one\\\ntwo\\");
-
-        let joined = continued.join("one\\\ntwo\\\npasted \\\nthree".to_owned());
-
-        assert_eq!(joined, "one\ntwo\npasted \\\nthree");
     }
 }

@@ -8,6 +8,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 use tokio::time::{MissedTickBehavior, interval};
 
+use super::TypedAhead;
 use super::show::{Course, End, Hushed, Kept, Show, TICK};
 use crate::config::choices::OnSaveError;
 use crate::error::{Failure, Kind};
@@ -21,11 +22,12 @@ pub(crate) enum Outcome {
 
 /// Says something, shows what happens, and returns when the reply is complete or was stopped.
 ///
-/// Ctrl+C stops it; what had arrived is kept.
+/// Ctrl+C stops it, and Esc where what is typed is kept; what had arrived of the reply is kept.
 pub(crate) async fn turn(
     talk: &mut Talk,
     message: Message,
     show: &mut dyn Show,
+    ahead: &mut TypedAhead,
     on_error: OnSaveError,
 ) -> Result<Outcome, Failure> {
     let _hushed = Hushed::begin();
@@ -38,6 +40,9 @@ pub(crate) async fn turn(
         let mut ticks = interval(TICK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
         loop {
+            if ahead.poll() {
+                break Way::Stopped(Ok(()));
+            }
             tokio::select! {
                 biased;
                 _ = interrupts.recv() => break Way::Stopped(Ok(())),
@@ -213,8 +218,15 @@ mod tests {
         let (archive, id, mut talk) = begun();
         let mut reader = Reader { answer: || Ok(Course::Stop), ends: Vec::new() };
 
-        let outcome =
-            turn(&mut talk, Message::user("Where to eat?"), &mut reader, OnSaveError::Warn).await.unwrap();
+        let outcome = turn(
+            &mut talk,
+            Message::user("Where to eat?"),
+            &mut reader,
+            &mut TypedAhead::ignored(),
+            OnSaveError::Warn,
+        )
+        .await
+        .unwrap();
 
         assert_eq!((outcome, reader.ends), (Outcome::Interrupted, vec![Kept::Part]));
         assert_eq!(kept(&archive, id), words_and_a_part());
@@ -236,7 +248,14 @@ mod tests {
         let gone = || Err(Failure::from(io::Error::from(io::ErrorKind::BrokenPipe)));
         let mut reader = Reader { answer: gone, ends: Vec::new() };
 
-        let outcome = turn(&mut talk, Message::user("Where to eat?"), &mut reader, OnSaveError::Warn).await;
+        let outcome = turn(
+            &mut talk,
+            Message::user("Where to eat?"),
+            &mut reader,
+            &mut TypedAhead::ignored(),
+            OnSaveError::Warn,
+        )
+        .await;
 
         assert!(outcome.unwrap_err().is_broken_pipe());
         assert_eq!(kept(&archive, id), words_and_a_part());

@@ -11,7 +11,7 @@ use crate::config::Config;
 use crate::config::choices::OnSaveError;
 use crate::context::Context;
 use crate::error::Failure;
-use crate::prompt::{self, Keeping, LossReport, Outcome, Thinking};
+use crate::prompt::{self, Keeping, LossReport, Outcome, Thinking, TypedAhead};
 use crate::provider::setup;
 use crate::retention;
 use crate::talk::{FirstSave, GRACE, Overrides, Session, Start, runtime};
@@ -146,7 +146,10 @@ async fn once(context: &Context, start: &Start, overrides: &Overrides, message: 
         LossReport::Elsewhere,
     );
     let on_error = context.config.on_save_error();
-    let outcome = prompt::turn(&mut session.talk, Message::user(message), show.as_mut(), on_error).await;
+    // What is typed belongs to the shell.
+    let mut ahead = TypedAhead::ignored();
+    let message = Message::user(message);
+    let outcome = prompt::turn(&mut session.talk, message, show.as_mut(), &mut ahead, on_error).await;
     let mut state = session.talk.recorder().watch();
     // Who wants to know at once does not wait for a store that may come back.
     let patience = match on_error {

@@ -10,6 +10,7 @@ use crate::context::{Consent, Context};
 use crate::error::Failure;
 use crate::git::head_of;
 use crate::named;
+use crate::provider::Known;
 use crate::talk::choose::{self, Found};
 use crate::talk::command_file::{self, CommandFile};
 use crate::talk::initial::{Initial, Resumed, initial};
@@ -103,6 +104,11 @@ impl Session {
         self.talk.recorder().conversation()
     }
 
+    /// Whether this talk goes on in a conversation that was there before.
+    pub(crate) const fn is_resumed(&self) -> bool {
+        !self.is_new
+    }
+
     /// Makes a conversation that this talk began the active one, because something is said in it.
     pub(crate) fn make_active(&self, context: &Context) {
         if self.is_new
@@ -110,6 +116,19 @@ impl Session {
         {
             // A store that fails does not end a talk; the recorder tells of it.
             tracing::warn!(kind = failure.kind(), "the active conversation was not remembered");
+        }
+    }
+
+    /// Keeps whom it is talked with in the conversation, so that resuming it asks the same.
+    pub(crate) fn remember_partner(&self) {
+        let (provider, model) = (self.talk.provider().name().to_owned(), self.talk.model().to_owned());
+        let kept = self.archive.update(self.conversation(), |header| {
+            header.settings.provider = Some(provider.clone());
+            header.settings.model = Some(model.clone());
+        });
+        if let Err(error) = kept {
+            // Nothing that was said is lost; the next run asks whom it asked before.
+            tracing::warn!(kind = error.kind().as_str(), "the model of the conversation was not remembered");
         }
     }
 
@@ -447,6 +466,9 @@ pub(super) fn partner_of(
         outcome => outcome?,
     };
     let now = settings(&chosen, None, None);
+    if !is_named && now.provider == before.provider && differs_from_configured(context, &now) {
+        context.note(&format!("Using {}, as this conversation did.", banner::talked_with(&now)));
+    }
     let differs = now.provider != before.provider || now.model != before.model;
     if differs && before.provider.is_some() && is_named {
         context.note(&format!(
@@ -456,6 +478,13 @@ pub(super) fn partner_of(
         ));
     }
     Ok(chosen)
+}
+
+/// Whether a new conversation would be held with another provider or model, as the configuration says.
+fn differs_from_configured(context: &Context, now: &Settings) -> bool {
+    let Some(name) = context.config.provider() else { return false };
+    let model = Known::named(&context.config, name).and_then(|known| known.model);
+    now.provider.as_deref() != Some(name) || (model.is_some() && now.model != model)
 }
 
 /// A command names the model unless the user does.

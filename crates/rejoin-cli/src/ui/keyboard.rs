@@ -1,9 +1,10 @@
-//! The keyboard while a reply arrives: what is typed is not shown, and waits for the prompt.
+//! The keyboard while a reply arrives: what is typed is not shown, and is kept for the prompt.
 
 use std::io::{self, IsTerminal};
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::termios::{
     LocalModes, OptionalActions, QueueSelector, SpecialCodeIndex, Termios, tcflush, tcgetattr, tcsetattr,
 };
@@ -11,6 +12,9 @@ use rustix::termios::{
 /// How long nothing may be typed before a key counts as an answer: somebody who types a text or holds a key
 /// is not answering a question that has just appeared.
 const QUIET: Duration = Duration::from_millis(500);
+
+/// The longest line that is read as an answer.
+const LONGEST_LINE: usize = 4096;
 
 /// Ctrl+C, as the terminal sends it.
 const INTERRUPT: u8 = 3;
@@ -28,17 +32,23 @@ impl Hushed {
     }
 
     fn with(change: impl FnOnce(&mut LocalModes)) -> Self {
+        Self::changed(|settings| {
+            change(&mut settings.local_modes);
+            // A read returns after a tenth of a second even when nothing was typed.
+            settings.special_codes[SpecialCodeIndex::VMIN] = 0;
+            settings.special_codes[SpecialCodeIndex::VTIME] = 1;
+        })
+    }
+
+    fn changed(change: impl FnOnce(&mut Termios)) -> Self {
         let stdin = io::stdin();
         if !stdin.is_terminal() {
             return Self { before: None };
         }
         let Ok(before) = tcgetattr(stdin.as_fd()) else { return Self { before: None } };
-        let mut hushed = before.clone();
-        change(&mut hushed.local_modes);
-        // A read returns after a tenth of a second even when nothing was typed.
-        hushed.special_codes[SpecialCodeIndex::VMIN] = 0;
-        hushed.special_codes[SpecialCodeIndex::VTIME] = 1;
-        let _ = tcsetattr(stdin.as_fd(), OptionalActions::Now, &hushed);
+        let mut changed = before.clone();
+        change(&mut changed);
+        let _ = tcsetattr(stdin.as_fd(), OptionalActions::Now, &changed);
         Self { before: Some(before) }
     }
 }
@@ -87,6 +97,53 @@ pub(crate) fn key() -> Key {
             Err(_) => return Key::End,
         }
     }
+}
+
+/// What was typed and not yet read, without waiting. The keyboard has to be hushed.
+pub(crate) fn typed() -> Vec<u8> {
+    let stdin = io::stdin();
+    let mut watched = [PollFd::new(&stdin, PollFlags::IN)];
+    let is_there = stdin.is_terminal()
+        && matches!(poll(&mut watched, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })), Ok(1..));
+    if !is_there {
+        return Vec::new();
+    }
+    let mut bytes = [0; 1024];
+    let read = rustix::io::read(stdin.as_fd(), &mut bytes).unwrap_or(0);
+    bytes[..read].to_vec()
+}
+
+/// A line that was typed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum TypedLine {
+    Text(String),
+    /// Ctrl+C.
+    Interrupt,
+}
+
+/// Reads a line that is shown while it is typed, also where the keyboard is hushed.
+pub(crate) fn line() -> io::Result<TypedLine> {
+    let stdin = io::stdin();
+    let _shown = Hushed::changed(|settings| {
+        settings.local_modes.insert(LocalModes::ECHO | LocalModes::ICANON);
+        // Ctrl+C ends the line here, so that it is noticed before the line is used.
+        settings.local_modes.remove(LocalModes::ISIG);
+        settings.special_codes[SpecialCodeIndex::VEOL] = INTERRUPT;
+    });
+    let mut typed = Vec::new();
+    let mut bytes = [0; LONGEST_LINE];
+    while !typed.ends_with(b"\n") && typed.len() < LONGEST_LINE {
+        match rustix::io::read(stdin.as_fd(), &mut bytes) {
+            Ok(0) => break,
+            Ok(read) => typed.extend_from_slice(&bytes[..read]),
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        if typed.contains(&INTERRUPT) {
+            return Ok(TypedLine::Interrupt);
+        }
+    }
+    Ok(TypedLine::Text(String::from_utf8_lossy(&typed).trim().to_owned()))
 }
 
 /// Throws away what was typed and not yet read, where the input is a terminal.

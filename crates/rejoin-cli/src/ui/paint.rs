@@ -85,7 +85,8 @@ impl Meaning {
             Self::Tool => AnsiColor::Magenta.on_default(),
             Self::System => AnsiColor::Blue.on_default(),
             Self::Success => AnsiColor::Green.on_default(),
-            Self::Warning => AnsiColor::Yellow.on_default().bold(),
+            // Many terminals draw bold yellow as bright yellow, which a light background swallows.
+            Self::Warning => AnsiColor::Yellow.on_default(),
             Self::Sign => Style::new().invert(),
             Self::Error | Self::Match => AnsiColor::Red.on_default().bold(),
         }

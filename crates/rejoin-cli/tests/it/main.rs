@@ -59,7 +59,10 @@ mod power;
 mod private_files;
 mod project;
 mod prompt;
+mod prompt_files;
+mod prompt_keys;
 mod prompt_once;
+mod prompt_resumed;
 mod provider;
 mod purge;
 #[expect(dead_code, reason = "the library's tests use the rest of it")]

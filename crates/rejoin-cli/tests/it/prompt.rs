@@ -31,7 +31,7 @@ fn at_prompt(terminal: &Terminal<'_>, line: &str) -> String {
 /// A talk with everything that can be typed, on a screen of so many columns. Returns what was said.
 fn talk_with_branches(columns: u16) -> Option<(Vec<String>, StoredConversation)> {
     let world = World::new();
-    let terminal = Terminal::open(&world, columns, 80)?;
+    let terminal = Terminal::open(&world, columns, 120)?;
 
     terminal.enter("rejoin");
     terminal.wait_for_last(">");
@@ -57,11 +57,13 @@ fn talk_with_branches(columns: u16) -> Option<(Vec<String>, StoredConversation)>
     terminal.key("C-l");
     let tree = at_prompt(&terminal, "/tree");
     terminal.key("C-l");
-    let wrong = at_prompt(&terminal, "/tre");
+    terminal.enter("/tre");
+    terminal.wait_for("hint: did you mean");
+    let wrong = terminal.wait_for_last(">");
     terminal.key("C-l");
     let help = at_prompt(&terminal, "/help");
     terminal.key("C-c");
-    terminal.wait_for("Press Ctrl+C again");
+    terminal.wait_for("Press Ctrl+C again to exit.");
     terminal.enter("/quit");
     let end = terminal.wait_for_last("$");
 

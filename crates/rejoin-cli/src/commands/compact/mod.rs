@@ -13,7 +13,7 @@ use crate::compaction::{self, COMPACTING, Extent, Report, Window};
 use crate::context::Context;
 use crate::error::{Failure, Kind};
 use crate::named;
-use crate::prompt::{self, Course, End, Show};
+use crate::prompt::{self, TypedAhead, Course, End, Show};
 use crate::talk::{Asked, Overrides, Quiet, banner, runtime};
 
 /// How long to wait at the end for a store that fails.
@@ -98,7 +98,7 @@ async fn compact(
         return answer::nothing(stored, &foreseen, context);
     }
     let mut show = Beside { context };
-    let Some(compacted) = prompt::compact(&mut quiet.talk, &mut show).await? else {
+    let Some(compacted) = prompt::compact(&mut quiet.talk, &mut show, &mut TypedAhead::ignored()).await? else {
         return Err(Failure::new(Kind::NotConfirmed, "stopped; nothing was compacted"));
     };
     let mut state = quiet.talk.recorder().watch();

@@ -1,7 +1,6 @@
 //! `rejoin config edit`
 
 use std::fmt::Write;
-use std::path::Path;
 
 use crate::commands::config::Target;
 use crate::config::keys::{self, KEYS};
@@ -10,6 +9,7 @@ use crate::context::Context;
 use crate::durable;
 use crate::error::Failure;
 use crate::retention;
+use crate::ui::external_editor;
 
 /// Open the configuration file in your editor
 ///
@@ -32,7 +32,7 @@ pub(super) fn run(args: Args, context: &Context) -> Result<(), Failure> {
         durable::replace(&path, starting_text().as_bytes())
             .map_err(|error| Failure::io(format!("create `{}`", path.display()), error))?;
     }
-    open_editor(&path, context)?;
+    external_editor::open(&path, context)?;
     let again = "run `rejoin config edit` to correct it";
     let text = file::text_of(&path)?.unwrap_or_default();
     file::settings_in(&path, &text).map_err(|failure| failure.or_hint(again))?;
@@ -45,26 +45,6 @@ pub(super) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     }
     context.note(&format!("The configuration is valid: {}", path.display()));
     retention::apply_changed(context)
-}
-
-fn open_editor(path: &Path, context: &Context) -> Result<(), Failure> {
-    let named = ["VISUAL", "EDITOR"].iter().find_map(|name| context.surroundings.variable(name)?.to_str());
-    let editor = named.unwrap_or("vi");
-    let attempt = || format!("run the editor `{editor}`");
-    // The shell splits `code --wait` into words, as every program does that reads these variables.
-    let status = context
-        .environment()
-        .command("sh")
-        .args(["-c", &format!("{editor} \"$@\""), "editor"])
-        .arg(path)
-        .status()
-        .map_err(|error| Failure::io(attempt(), error))?;
-    if !status.success() {
-        return Err(Failure::invalid(attempt())
-            .because(format!("it ended with {status}"))
-            .hint("set `VISUAL` or `EDITOR` to the editor you use"));
-    }
-    Ok(())
 }
 
 fn starting_text() -> String {
@@ -99,7 +79,7 @@ mod tests {
             .map(|line| format!("{line}\n"))
             .collect();
 
-        let settings = file::settings_in(Path::new("config.toml"), &uncommented).unwrap();
+        let settings = file::settings_in(std::path::Path::new("config.toml"), &uncommented).unwrap();
 
         let machine_independent = |key: &&keys::Key| key.default.is_some_and(|default| !default.contains('<'));
         assert_eq!(settings.len(), KEYS.iter().filter(machine_independent).count());

@@ -9,6 +9,7 @@ use rejoin::view::Compaction;
 
 use crate::compaction::{Extent, facts, losses};
 use crate::error::Failure;
+use crate::prompt::attached_as;
 use crate::ui::paint::{Meaning, Paint};
 use crate::ui::when::Clock;
 use crate::ui::{clean, fit, size};
@@ -117,7 +118,10 @@ impl Transcript<'_> {
 
     fn write_block(&self, block: &Block, output: &mut dyn Write) -> io::Result<()> {
         match block {
-            Block::Text(text) => self.write_text(Meaning::Plain, &text.text, output),
+            Block::Text(text) => match attached_as(text).filter(|_| self.length == Length::Short) {
+                Some(name) => self.write_tag(&format!("{name}; to see all: --full"), output),
+                None => self.write_text(Meaning::Plain, &text.text, output),
+            },
             Block::Summary(summary) => {
                 self.write_text(Meaning::Plain, &format!("[summary] {}", summary.text), output)
             }

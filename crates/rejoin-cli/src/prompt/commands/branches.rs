@@ -1,14 +1,14 @@
-//! `/tree`, `/fork` and `/rewind`: other ways a conversation could go.
+//! `/tree`, `/fork`, `/rewind` and `/retry`: other ways a conversation could go.
 
 use rejoin::view::Compaction;
-use rejoin::{Archive, ConversationId, MessageId, Role, SavingState, StoredMessage};
+use rejoin::{Archive, ConversationId, Message, MessageId, Role, SavingState, StoredMessage};
 use rejoin_agent::History;
 
 use super::After;
 use super::listing::command_line;
 use crate::error::{Failure, Kind};
 use crate::named;
-use crate::prompt::{Keeping, Prompt};
+use crate::prompt::{Keeping, Prompt, attach};
 use crate::ui::fit;
 use crate::ui::paint::Meaning;
 
@@ -45,13 +45,22 @@ pub(super) fn rewind(prompt: &mut Prompt<'_>, name: &str) -> Result<After, Failu
     let (archive, id) = settled(prompt)?;
     let was = head(prompt)?.ok_or_else(nothing_said)?;
     let (to, said) = match name {
-        "" => before_last(&archive, id, was)?,
-        name => (named::message_in(&archive, id, name).map_err(in_prompt)?, None),
+        "" => {
+            let last = last_of(&archive, id, was)?;
+            (last.parent, Some(attach::typed(&last.message)))
+        }
+        name => (Some(named::message_in(&archive, id, name).map_err(in_prompt)?), None),
     };
-    prompt.move_recorder(move |recorder| recorder.rewind(to))?;
-    let message = archive.messages(id, &[to])?.pop();
-    let words = message.map(|stored| fit::snippet(&stored.message.text(), SAID)).unwrap_or_default();
-    prompt.line(Meaning::Plain, &format!("The next message follows \"{words}\"."))?;
+    prompt.go_to(to)?;
+    let told = match to {
+        None => "The next message begins the conversation anew.".to_owned(),
+        Some(to) => {
+            let message = archive.messages(id, &[to])?.pop();
+            let words = message.map(|stored| fit::snippet(&stored.message.text(), SAID)).unwrap_or_default();
+            format!("The next message follows \"{words}\".")
+        }
+    };
+    prompt.line(Meaning::Plain, &told)?;
     prompt.dim(&format!("Undo: /rewind {was}"))?;
     if let Some(said) = said {
         prompt.reader.offer(said);
@@ -59,19 +68,22 @@ pub(super) fn rewind(prompt: &mut Prompt<'_>, name: &str) -> Result<After, Failu
     Ok(After::Stay)
 }
 
-/// The message before the last one of the user, and what the user said.
-fn before_last(
-    archive: &Archive,
-    id: ConversationId,
-    head: MessageId,
-) -> Result<(MessageId, Option<String>), Failure> {
+/// Asks what was asked last once more, in a new branch.
+pub(super) fn retry(prompt: &mut Prompt<'_>, _: &str) -> Result<After, Failure> {
+    let (archive, id) = settled(prompt)?;
+    let was = head(prompt)?.ok_or_else(nothing_said)?;
+    let last = last_of(&archive, id, was)?;
+    prompt.go_to(last.parent)?;
+    prompt.dim(&format!("Asking again. To go back to the reply so far: /rewind {was}"))?;
+    prompt.line(Meaning::User, &format!("> {}", attach::typed(&last.message)))?;
+    prompt.send(Message::new(Role::User, last.message.blocks))?;
+    Ok(After::Stay)
+}
+
+/// The last message of the user on the way to the head.
+fn last_of(archive: &Archive, id: ConversationId, head: MessageId) -> Result<StoredMessage, Failure> {
     let path = archive.path(id, Some(head))?;
-    let last = last_said(&path).ok_or_else(nothing_said)?;
-    let to = last.parent.ok_or_else(|| {
-        Failure::new(Kind::NotFound, "go back further than the first message")
-            .hint("type /clear to begin a new conversation")
-    })?;
-    Ok((to, Some(last.message.text())))
+    last_said(&path).cloned().ok_or_else(nothing_said)
 }
 
 /// The last message of the user on a path. A summary is stored as one, and nobody said it.
@@ -104,6 +116,14 @@ pub(super) fn in_prompt(failure: Failure) -> Failure {
 }
 
 impl Prompt<'_> {
+    /// Goes on from a message, or before the first one.
+    fn go_to(&mut self, to: Option<MessageId>) -> Result<(), Failure> {
+        self.move_recorder(move |recorder| match to {
+            Some(to) => recorder.rewind(to),
+            None => recorder.restart(),
+        })
+    }
+
     /// Moves the recorder to another message and goes on from what leads there.
     fn move_recorder(
         &mut self,

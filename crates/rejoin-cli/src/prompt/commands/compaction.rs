@@ -38,8 +38,11 @@ pub(super) fn compact(prompt: &mut Prompt<'_>, word: &str) -> Result<After, Fail
     }
     let state = talk.recorder().state();
     let mut show = choose(prompt.context, prompt.keeping, prompt.thinking, &state, LossReport::Here);
-    let outcome = prompt.runtime.block_on(prompt::compact(&mut prompt.session.talk, show.as_mut()));
+    let mut ahead = prompt.reader.typed_ahead();
+    let work = prompt::compact(&mut prompt.session.talk, show.as_mut(), &mut ahead);
+    let outcome = prompt.runtime.block_on(work);
     drop(show);
+    prompt.reader.keep(ahead);
     prompt.is_unsaved = prompt.session.talk.recorder().state() != SavingState::Saved;
     outcome.map(|_| After::Stay)
 }

@@ -1,6 +1,7 @@
-//! `/clear`, `/resume` and `/title`: which conversation this is.
+//! `/clear`, `/resume`, `/title` and `/show`: which conversation this is.
 
 use super::After;
+use super::listing::command_line;
 use crate::error::Failure;
 use crate::named;
 use crate::prompt::{Keeping, Prompt};
@@ -26,6 +27,8 @@ pub(super) fn resume(prompt: &mut Prompt<'_>, name: &str) -> Result<After, Failu
     let Some(start) = chosen else { return Ok(After::Stay) };
     // What the conversation was held with counts for more than what this run began with.
     prompt.begin(&start, &Overrides::default())?;
+    prompt.redraw()?;
+    prompt.greet()?;
     Ok(After::Stay)
 }
 
@@ -39,6 +42,16 @@ pub(super) fn title(prompt: &mut Prompt<'_>, title: &str) -> Result<After, Failu
     }
     let stored = archive.rename(id, &title.split_whitespace().collect::<Vec<_>>().join(" "))?;
     prompt.line(Meaning::Plain, &format!("This conversation is \"{}\" now.", named::title(&stored)))?;
+    Ok(After::Stay)
+}
+
+/// Shows the whole conversation, page by page.
+pub(super) fn show(prompt: &mut Prompt<'_>, _: &str) -> Result<After, Failure> {
+    if prompt.keeping != Keeping::Kept {
+        return Err(Failure::usage("show a conversation that is not saved"));
+    }
+    let id = prompt.session.conversation().to_string();
+    command_line(prompt, &["show", &id])?;
     Ok(After::Stay)
 }
 

@@ -1,14 +1,17 @@
 //! What can be asked for with a slash. `/help` and completion read the same table.
 
 mod branches;
+mod clipboard;
 mod compaction;
 mod conversation;
+mod edit;
 mod export;
 mod files;
 mod help;
 mod lifecycle;
 mod listing;
 mod partner;
+mod status;
 mod view;
 
 use super::Prompt;
@@ -56,9 +59,12 @@ const COMMANDS: &[Command] = &[
     command("clear", "", "start a new conversation; this one is kept", Takes::Nothing, conversation::clear),
     command("resume", "[ID]", "go on with another conversation", Takes::Conversation, conversation::resume),
     command("title", "TITLE", "give this conversation a title", Takes::Text, conversation::title),
+    command("show", "", "the whole conversation", Takes::Nothing, conversation::show),
+    command("status", "", "the conversation, its model, tokens and cost", Takes::Nothing, status::status),
     command("tree", "", "the messages and branches of this conversation", Takes::Nothing, branches::tree),
     command("fork", "[MESSAGE]", "go on in a new branch", Takes::Message, branches::fork),
     command("rewind", "[MESSAGE]", "go back to a message, or by one exchange", Takes::Message, branches::rewind),
+    command("retry", "", "ask the last message again, in a new branch", Takes::Nothing, branches::retry),
     command("compact", "[report]", "shorten what the model is sent; what that left out", Takes::Words(compaction::WORDS), compaction::compact),
     command("uncompact", "", "send the model again what a summary stands for", Takes::Nothing, compaction::uncompact),
     command("pin", "[MESSAGE]", "keep a message whatever is compacted, or let it go", Takes::Message, compaction::pin),
@@ -68,9 +74,13 @@ const COMMANDS: &[Command] = &[
     command("stop", "", "pause this conversation and leave", Takes::Nothing, lifecycle::stop),
     command("complete", "", "mark this conversation as done and leave", Takes::Nothing, lifecycle::complete),
     command("model", "[MODEL]", "ask another model", Takes::Text, partner::model),
+    command("models", "", "the models of the provider", Takes::Nothing, partner::models),
     command("provider", "[NAME [MODEL]]", "ask another provider", Takes::Text, partner::provider),
     command("tools", "", "the tools the model may ask for", Takes::Nothing, view::tools),
     command("thinking", "", "show thinking, or fold it again", Takes::Nothing, view::thinking),
+    command("expand", "", "the last result of a tool, whole", Takes::Nothing, view::expand),
+    command("copy", "", "copy the last reply to the clipboard", Takes::Nothing, clipboard::copy),
+    command("editor", "[TEXT]", "write the next message in your editor", Takes::Text, edit::editor),
     command("quit", "", "leave", Takes::Nothing, help::quit),
 ];
 

@@ -1,11 +1,14 @@
-//! `/model` and `/provider`: whom to ask from here on.
+//! `/model`, `/provider` and `/models`: whom to ask from here on.
 
-use rejoin_agent::Fullness;
+use std::collections::BTreeSet;
+
+use rejoin_agent::{Api, Fullness};
 
 use super::After;
 use crate::compaction::{self, share};
 use crate::error::Failure;
 use crate::prompt::Prompt;
+use crate::provider::Known;
 use crate::talk::{Asker, Overrides, Partner, partner};
 use crate::ui::paint::Meaning;
 use crate::ui::size;
@@ -38,7 +41,30 @@ fn ask_instead(prompt: &mut Prompt<'_>, overrides: Overrides) -> Result<(), Fail
     talk.ask_instead(provider, model);
     talk.set_compaction(settings);
     prompt.overrides = overrides;
+    prompt.session.remember_partner();
     Ok(())
+}
+
+/// The models of the provider that the configuration knows.
+pub(super) fn models(prompt: &mut Prompt<'_>, _: &str) -> Result<After, Failure> {
+    let config = &prompt.context.config;
+    let talk = &prompt.session.talk;
+    let name = talk.provider().name();
+    let configured = Known::named(config, name).and_then(|known| known.model);
+    let mut models: BTreeSet<String> = config.models().into_keys().chain(configured).collect();
+    if talk.provider().api() != Api::Offline {
+        models.insert(talk.model().to_owned());
+    }
+    if models.is_empty() {
+        return Err(Failure::invalid("no model is configured").hint("choose a provider with /provider NAME"));
+    }
+    for model in &models {
+        let is_asked = model == talk.model();
+        let mark = if is_asked { "* " } else { "  " };
+        prompt.line_as_it_is(&format!("{mark}{model}"))?;
+    }
+    prompt.dim("To ask another, also one that is not listed: /model MODEL")?;
+    Ok(After::Stay)
 }
 
 fn tell(prompt: &Prompt<'_>) -> Result<After, Failure> {

@@ -1,4 +1,6 @@
-//! `/tools` and `/thinking`: what is offered, and what is shown.
+//! `/tools`, `/thinking` and `/expand`: what is offered, and what is shown.
+
+use rejoin::{Block, ToolResult};
 
 use super::After;
 use crate::error::Failure;
@@ -31,4 +33,24 @@ pub(super) fn thinking(prompt: &mut Prompt<'_>, _: &str) -> Result<After, Failur
     prompt.thinking = thinking;
     prompt.line(Meaning::Plain, told)?;
     Ok(After::Stay)
+}
+
+/// Shows the last result of a tool whole.
+pub(super) fn expand(prompt: &mut Prompt<'_>, _: &str) -> Result<After, Failure> {
+    let Some(result) = last_result(prompt) else {
+        return Err(Failure::not_found("no tool has answered in this conversation"));
+    };
+    let text = result.output.to::<String>().unwrap_or_else(|_| result.output.as_str().to_owned());
+    let text = clean::block(text.trim_end());
+    let text = if text.is_empty() { "The result is empty.".to_owned() } else { text };
+    prompt.context.show(|page| Ok(page.write_all((text + "\n").as_bytes())?))?;
+    Ok(After::Stay)
+}
+
+fn last_result<'a>(prompt: &'a Prompt<'_>) -> Option<&'a ToolResult> {
+    let messages = prompt.session.talk.history().messages().rev();
+    messages.flat_map(|message| message.blocks.iter().rev()).find_map(|block| match block {
+        Block::ToolResult(result) => Some(result),
+        _ => None,
+    })
 }

@@ -185,7 +185,11 @@ impl Show for Events<'_> {
             End::Complete { ended, conversation, model, fullness } => {
                 let figures = Figures {
                     usage: Used { input_tokens: ended.input_tokens, output_tokens: ended.output_tokens },
-                    cost: figures::cost(ended, self.context.config.prices(model)),
+                    cost: figures::cost(
+                        ended.input_tokens,
+                        ended.output_tokens,
+                        self.context.config.prices(model),
+                    ),
                     window: Filled { tokens: fullness.tokens, of: fullness.window },
                     seconds: ended.took.as_secs_f64(),
                 };

@@ -18,17 +18,17 @@ pub(super) fn line(ended: &Ended, prices: Option<Prices>, fullness: Fullness) ->
     }
     let tokens =
         format!("{} tokens in, {} out", size::number(ended.input_tokens), size::number(ended.output_tokens));
-    let cost = cost(ended, prices).map(size::money);
+    let cost = cost(ended.input_tokens, ended.output_tokens, prices).map(size::money);
     let parts = [Some(tokens), cost, Some(duration(ended.took)), full(fullness)];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     Some(parts.join(" · "))
 }
 
-/// What a turn cost, when the prices are known.
-#[expect(clippy::cast_precision_loss, reason = "no turn has so many tokens that the last digit counts")]
-pub(super) fn cost(ended: &Ended, prices: Option<Prices>) -> Option<f64> {
+/// What tokens cost, when the prices are known.
+#[expect(clippy::cast_precision_loss, reason = "nobody uses so many tokens that the last digit counts")]
+pub(in crate::prompt) fn cost(input_tokens: u64, output_tokens: u64, prices: Option<Prices>) -> Option<f64> {
     let prices = prices?;
-    Some((ended.input_tokens as f64 * prices.input + ended.output_tokens as f64 * prices.output) / MILLION)
+    Some((input_tokens as f64 * prices.input + output_tokens as f64 * prices.output) / MILLION)
 }
 
 /// A length of time for people: `0.4 s`, `12 s`, `2 min 5 s`.

@@ -4,6 +4,7 @@ mod approve;
 mod events;
 mod figures;
 mod plain;
+mod redraw;
 mod screen;
 mod tool;
 mod waiting;
@@ -15,8 +16,10 @@ use rejoin::{ConversationId, SavingState};
 use rejoin_agent::{Ended, Event, Fullness};
 
 use self::events::Events;
+pub(super) use self::figures::cost;
 use self::plain::Plain;
 pub(crate) use self::plain::again;
+pub(super) use self::redraw::redraw;
 use self::screen::Screen;
 pub(crate) use self::screen::Thinking;
 use super::Keeping;
@@ -25,10 +28,13 @@ use crate::error::Failure;
 use crate::talk::Unsaved;
 pub(crate) use crate::ui::keyboard::Hushed;
 use crate::ui::paint::{Meaning, Paint};
-use crate::ui::{clean, fit};
+use crate::ui::{clean, fit, page};
 
 /// Columns to draw for when the terminal does not say.
 const COLUMNS: usize = 80;
+
+/// Rows to draw for when the terminal does not say.
+const ROWS: usize = 24;
 
 /// How often something that moves is drawn.
 pub(crate) const TICK: Duration = Duration::from_millis(100);
@@ -73,6 +79,14 @@ impl LossReport {
             Self::Elsewhere => "rejoin compact --report",
         }
     }
+
+    /// The key that shows a tool's result whole.
+    const fn expand(self) -> Option<&'static str> {
+        match self {
+            Self::Here => Some("Ctrl+O shows all"),
+            Self::Elsewhere => None,
+        }
+    }
 }
 
 /// How a turn ended.
@@ -110,8 +124,15 @@ pub(crate) fn own_line(text: &str, meaning: Meaning, paint: Paint) -> String {
 
 /// The width of the screen now: it may change at any time.
 pub(crate) fn columns() -> usize {
+    screen().columns
+}
+
+/// The size of the screen now.
+pub(super) fn screen() -> page::Screen {
     let size = terminal_size::terminal_size_of(io::stdout());
-    size.map(|(columns, _)| usize::from(columns.0)).filter(|columns| *columns > 0).unwrap_or(COLUMNS)
+    let columns = size.map(|(columns, _)| usize::from(columns.0)).filter(|columns| *columns > 0);
+    let rows = size.map(|(_, rows)| usize::from(rows.0)).filter(|rows| *rows > 0);
+    page::Screen { columns: columns.unwrap_or(COLUMNS), rows: rows.unwrap_or(ROWS) }
 }
 
 /// Tells a program that nothing is saved. A person was told when the talk began.

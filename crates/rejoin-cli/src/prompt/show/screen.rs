@@ -217,7 +217,8 @@ impl<Out: Write> Show for Screen<'_, Out> {
                 self.end_all()?;
                 let what = self.calls.get(&call).map_or("A tool", String::as_str);
                 let line = tool::line(what, &output, took, columns(), self.paint);
-                self.print(&format!("{line}\n"))?;
+                let preview = tool::preview(&output, self.report.expand(), columns(), self.paint);
+                self.print(&format!("{line}\n{preview}"))?;
                 self.running.retain(|(own, _)| *own != call);
                 self.wait_for_tools();
             }

@@ -11,6 +11,9 @@ use crate::ui::{clean, fit, size};
 /// Columns of what a tool answered, when that is a single line.
 const ANSWER: usize = 50;
 
+/// Lines of a long answer that are shown.
+const PREVIEW: usize = 3;
+
 /// What a tool did, on one line of the screen.
 pub(super) fn line(what: &str, output: &Output, took: Duration, columns: usize, paint: Paint) -> String {
     let answer = answer(output);
@@ -22,6 +25,28 @@ pub(super) fn line(what: &str, output: &Output, took: Duration, columns: usize, 
     let what = fit::truncate(&clean::line(what), room);
     let told = fit::truncate(&told, room - fit::width(&what).min(room));
     format!("{} {what}{}", paint.apply(meaning, mark), paint.apply(Meaning::Dim, &told))
+}
+
+/// The first lines of a long answer, below the line of its tool; nothing of a short one. `whole` says how to see
+/// all of it, where there is a way.
+pub(super) fn preview(output: &Output, whole: Option<&str>, columns: usize, paint: Paint) -> String {
+    let text = clean::block(text(output).trim_matches('\n'));
+    let lines: Vec<&str> = text.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
+    if lines.len() < 2 {
+        return String::new();
+    }
+    // One more line takes no more room than saying that there is one.
+    let shown = if lines.len() <= PREVIEW + 1 { lines.len() } else { PREVIEW };
+    let room = columns.saturating_sub(4);
+    let dim = |line: &str| format!("  {}\n", paint.apply(Meaning::Dim, &format!("\u{2502} {line}")));
+    let mut preview: String = lines[..shown].iter().map(|line| dim(&fit::truncate(line, room))).collect();
+    let rest = lines.len() - shown;
+    if rest > 0 {
+        let whole = whole.map(|whole| format!(" ({whole})")).unwrap_or_default();
+        let more = format!("... {}{whole}", size::count(rest as u64, "more line", "more lines"));
+        preview += &dim(&fit::truncate(&more, room));
+    }
+    preview
 }
 
 /// What came back: a short answer itself, of a long one how long it is; of a failure its first line.
@@ -44,6 +69,27 @@ pub(super) fn text(output: &Output) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_a_long_answer_the_first_lines_are_shown() {
+        let numbered = |count: usize| {
+            let lines: Vec<String> = (1..=count).map(|number| format!("line {number}\n")).collect();
+            Output::text(lines.concat())
+        };
+        let shown = |count, whole| preview(&numbered(count), whole, 20, Paint::Plain);
+
+        let previews =
+            [shown(1, None), shown(2, None), shown(4, None), shown(9, Some("Ctrl+O")), shown(9, None)];
+
+        let expected = [
+            "",
+            "  \u{2502} line 1\n  \u{2502} line 2\n",
+            "  \u{2502} line 1\n  \u{2502} line 2\n  \u{2502} line 3\n  \u{2502} line 4\n",
+            "  \u{2502} line 1\n  \u{2502} line 2\n  \u{2502} line 3\n  \u{2502} ... 6 more li...\n",
+            "  \u{2502} line 1\n  \u{2502} line 2\n  \u{2502} line 3\n  \u{2502} ... 6 more lines\n",
+        ];
+        assert_eq!(previews, expected);
+    }
 
     #[test]
     fn a_tool_takes_one_line() {

@@ -13,7 +13,7 @@ use crate::terminal::Terminal;
 use crate::world::World;
 
 /// The question, when it is the last line of the screen.
-const QUESTION: &str = "Allow? y once, a always, n no, v never [n]";
+const QUESTION: &str = "Allow? y once, a always, n no, v never, i instead [n]";
 
 /// A model that asks for these calls, one after the other.
 fn asking(calls: Vec<(&'static str, Value)>) -> ModelServer {

@@ -351,6 +351,14 @@ impl Recorder {
         self.handle.rewind(to)
     }
 
+    /// Goes on before the first message: what is said next is another beginning of the conversation. The
+    /// conversation's head moves only then. While messages wait this fails.
+    pub fn restart(&mut self) -> Result<()> {
+        self.settle()?;
+        self.handle.restart();
+        Ok(())
+    }
+
     /// Goes on in a new branch that starts at a message. While messages wait this fails.
     pub fn fork(&mut self, at: MessageId, title: &str) -> Result<()> {
         self.settle()?;

@@ -270,14 +270,32 @@ fn nothing_moves_the_recorder_while_messages_wait() {
     let refused = [
         desk.recorder.rewind(root).unwrap_err().kind(),
         desk.recorder.fork(root, "aside").unwrap_err().kind(),
+        desk.recorder.restart().unwrap_err().kind(),
         desk.recorder.end(Ending::Completed).unwrap_err().kind(),
     ];
     desk.store.set(Mood::Well);
     desk.recorder.rewind(root).unwrap();
     desk.say("two");
 
-    assert_eq!(refused, [ErrorKind::Unavailable; 3]);
+    assert_eq!(refused, [ErrorKind::Unavailable; 4]);
     assert_eq!(desk.stored(), "root two");
+    assert!(desk.archive.maintenance().verify(desk.recorder.conversation()).unwrap().is_sound());
+}
+
+#[test]
+fn a_talk_may_begin_anew_and_the_head_moves_with_the_next_message_only() {
+    let mut desk = desk();
+    let first = receipt(desk.say("root")).head;
+
+    desk.recorder.restart().unwrap();
+    let head = desk.recorder.handle().head();
+    let unmoved = desk.stored();
+    let second = receipt(desk.say("other"));
+
+    assert_eq!((head, unmoved.as_str(), second.forked), (None, "root", true));
+    assert_eq!(desk.stored(), "other");
+    desk.recorder.rewind(first).unwrap();
+    assert_eq!(desk.stored(), "root");
     assert!(desk.archive.maintenance().verify(desk.recorder.conversation()).unwrap().is_sound());
 }
 

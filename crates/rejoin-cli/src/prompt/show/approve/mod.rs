@@ -6,19 +6,26 @@ use rejoin_agent::{Decision, Plan};
 
 use super::Course;
 use crate::ui::consent::{self, Desk, Line, Paged, Shown};
-use crate::ui::keyboard::{self, Key};
+use crate::ui::keyboard::{self, Key, TypedLine};
 use crate::ui::paint::{Meaning, Paint};
 use crate::ui::size;
 
 /// What the keys mean.
-const KEYS: &str = "y once, a always, n no, v never [n] ";
+const KEYS: &str = "y once, a always, n no, v never, i instead [n] ";
+
+/// Asks what to do in place of what was asked for.
+const INSTEAD: &str = "What should it do instead? ";
+
+/// Reads a line.
+type ReadLine<'a> = &'a mut dyn FnMut() -> io::Result<TypedLine>;
 
 /// Shows what a tool would do, and asks.
 pub(super) fn ask(plan: &Plan, paint: Paint, out: &mut dyn Write) -> io::Result<(Decision, Course)> {
-    decide(plan, &mut Desk { out, paint, screen: &consent::screen, key: &mut keyboard::key })
+    let mut desk = Desk { out, paint, screen: &consent::screen, key: &mut keyboard::key };
+    decide(plan, &mut desk, &mut keyboard::line)
 }
 
-fn decide(plan: &Plan, desk: &mut Desk<'_>) -> io::Result<(Decision, Course)> {
+fn decide(plan: &Plan, desk: &mut Desk<'_>, line: ReadLine<'_>) -> io::Result<(Decision, Course)> {
     let unseen = match consent::show(&lines(plan), &question, desk)? {
         Paged::ToTheEnd { unseen } => unseen,
         Paged::Left(key) => {
@@ -30,12 +37,30 @@ fn decide(plan: &Plan, desk: &mut Desk<'_>) -> io::Result<(Decision, Course)> {
     loop {
         write!(desk.out, "{}", question(unseen))?;
         desk.out.flush()?;
-        let Some((word, decision, course)) = meaning((desk.key)()) else {
+        let key = (desk.key)();
+        if key == Key::Letter('i') {
+            writeln!(desk.out, "no")?;
+            return instead(desk, line);
+        }
+        let Some((word, decision, course)) = meaning(key) else {
             writeln!(desk.out)?;
             continue;
         };
         writeln!(desk.out, "{word}")?;
         return Ok((decision, course));
+    }
+}
+
+/// Refuses, and tells the model what to do in place of it.
+fn instead(desk: &mut Desk<'_>, line: ReadLine<'_>) -> io::Result<(Decision, Course)> {
+    write!(desk.out, "{INSTEAD}")?;
+    desk.out.flush()?;
+    match line()? {
+        TypedLine::Text(text) => Ok((Decision::No(Some(text).filter(|text| !text.is_empty())), Course::Go)),
+        TypedLine::Interrupt => {
+            writeln!(desk.out)?;
+            Ok((Decision::No(None), Course::Stop))
+        }
     }
 }
 

@@ -37,7 +37,7 @@ fn answered_while(
     };
     let screen = || Screen { columns: size.get().0, rows: size.get().1 };
     let mut desk = Desk { out: &mut out, paint: Paint::Plain, screen: &screen, key: &mut key };
-    let (decision, _) = decide(plan, &mut desk).unwrap();
+    let (decision, _) = decide(plan, &mut desk, &mut || Ok(TypedLine::Interrupt)).unwrap();
     ((!ran_out.get()).then_some(decision), String::from_utf8(out).unwrap())
 }
 
@@ -50,7 +50,7 @@ fn a_short_question_is_asked_at_once() {
     let (decision, told) = answered(&plan(None), (80, 24), &[Key::Letter('y')]);
 
     let expected = "│ Run `make`\nAlways and never are about:\n│ run(make)\n\
-                    Allow? y once, a always, n no, v never [n] once\n";
+                    Allow? y once, a always, n no, v never, i instead [n] once\n";
     assert_eq!((decision, told.as_str()), (Some(Decision::Once), expected));
 }
 
@@ -121,10 +121,12 @@ fn whoever_goes_to_the_end_is_told_what_was_not_shown() {
         answered(&plan(Some(&numbered(100))), (80, 24), &[Key::Letter('e'), Key::Letter('y')]);
 
     assert_eq!(decision, Some(Decision::Once));
-    assert!(told.contains("\n... 58 lines not shown ...\n"), "{told}");
+    assert!(told.contains("\n... 59 lines not shown ...\n"), "{told}");
     assert!(told.contains("│ line 100\n"), "{told}");
     assert!(
-        told.contains("Allow without having seen 58 lines? y once, a always, n no, v never [n] once"),
+        told.contains(
+            "Allow without having seen 59 lines? y once, a always, n no, v never, i instead [n] once"
+        ),
         "{told}"
     );
 }
@@ -172,9 +174,33 @@ fn one_long_line_is_shown_whole_and_its_rows_are_marked() {
 
 #[test]
 fn a_text_that_imitates_the_question_stands_behind_an_edge() {
-    let imitation = "true\nAllow? y once, a always, n no, v never [n] no\n• Run `true`";
+    let imitation = "true\nAllow? y once, a always, n no, v never, i instead [n] no\n• Run `true`";
 
     let (_, told) = answered(&plan(Some(imitation)), (80, 24), &[Key::Letter('n')]);
 
     assert_eq!(told.lines().filter(|line| line.starts_with("Allow?")).count(), 1, "{told}");
+}
+
+/// Presses `i`, then types a line, and returns what was decided.
+fn answered_with(line: TypedLine) -> ((Decision, Course), String) {
+    let mut out = Vec::new();
+    let screen = || Screen { columns: 80, rows: 24 };
+    let mut desk =
+        Desk { out: &mut out, paint: Paint::Plain, screen: &screen, key: &mut || Key::Letter('i') };
+    let decided = decide(&plan(None), &mut desk, &mut || Ok(line.clone())).unwrap();
+    (decided, String::from_utf8(out).unwrap())
+}
+
+#[test]
+fn a_no_may_say_what_to_do_instead() {
+    let said = TypedLine::Text("Use `just build`.".to_owned());
+
+    let (decided, told) = answered_with(said);
+    let nothing = answered_with(TypedLine::Text(String::new())).0;
+    let interrupted = answered_with(TypedLine::Interrupt).0;
+
+    assert_eq!(decided, (Decision::No(Some("Use `just build`.".to_owned())), Course::Go));
+    assert!(told.ends_with("[n] no\nWhat should it do instead? "), "{told}");
+    assert_eq!(nothing, (Decision::No(None), Course::Go));
+    assert_eq!(interrupted, (Decision::No(None), Course::Stop));
 }
