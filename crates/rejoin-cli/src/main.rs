@@ -27,6 +27,7 @@ mod redaction;
 mod removal;
 mod retention;
 mod shapes;
+mod source;
 mod suggest;
 mod surroundings;
 mod talk;

@@ -17,7 +17,8 @@ use crate::talk::{self, FirstSave, Overrides, Said, Session, Start, Then, banner
 
 /// Come back to a conversation
 ///
-/// Without a name a list to pick from opens. A name is an id or the beginning of one, a number from the last
+/// Without a name a list to pick from opens; where this project has no conversations, it offers those of
+/// other projects. A name is an id or the beginning of one, a number from the last
 /// list that was shown here, or words of a title or summary. At a terminal the talk goes on at once;
 /// elsewhere the conversation becomes the active one.
 #[derive(Debug, clap::Args)]
@@ -26,6 +27,7 @@ Examples:
   rejoin resume
   rejoin resume AU4eqF
   rejoin resume \"trip to lisbon\"
+  rejoin resume --all-projects
   rejoin resume --list")]
 pub(crate) struct Args {
     /// An id, a number from the last list, or words of a title or summary
@@ -71,13 +73,20 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
             Found::Several(items) => items,
         },
     };
-    if found.is_empty() {
+    let is_elsewhere = found.is_empty() && reach == Reach::Project && args.which.is_none()
+        && !all(context, &archive, Reach::Everything)?.is_empty();
+    if is_elsewhere && !is_at_terminal(context) {
+        tell_nothing(context)?;
+        context.note("There are some in other projects: rejoin resume --list --all-projects");
+        return Ok(());
+    }
+    if found.is_empty() && !is_elsewhere {
         return tell_nothing(context);
     }
     if is_at_terminal(context) {
         let asked = match &args.which {
             Some(_) => which::ask(context, &archive, found)?,
-            None => which::pick(context, &archive)?,
+            None => which::pick(context, &archive, reach)?,
         };
         return asked.map_or(Ok(()), |start| go_on(context, &archive, &start, &overrides));
     }

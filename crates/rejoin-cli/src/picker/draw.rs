@@ -83,7 +83,7 @@ impl Look {
             visible.map(|(at, row)| self.row(state, row, at == place, area.width.into())).collect();
         let lines = match (lines.is_empty(), state.counts().1) {
             (false, _) => lines,
-            (true, 0) => vec![Line::raw("There is nothing to resume in this project.")],
+            (true, 0) => vec![Line::raw("There is nothing to resume.")],
             (true, _) => vec![Line::raw("Nothing matches.")],
         };
         frame.render_widget(Paragraph::new(lines), area);
@@ -138,9 +138,10 @@ impl Look {
 
     fn facts(&self, stored: &StoredConversation, columns: usize) -> Vec<Line<'static>> {
         let title = Line::styled(fit::snippet(stored.title(), columns), self.bold());
+        let interrupted = if stored.is_interrupted() { ", interrupted" } else { "" };
         let mut facts = vec![
             format!(
-                "{} | {} | {} messages",
+                "{} | {}{interrupted} | {} messages",
                 stored.id.short(),
                 stored.conversation.status.as_str(),
                 stored.messages
@@ -224,7 +225,7 @@ mod tests {
     }
 
     fn drawn(archive: &Archive, columns: u16, rows: u16) -> String {
-        let mut state = State::new(archive.list(&List::default()).unwrap().items);
+        let mut state = State::new(archive.list(&List::default()).unwrap().items, Reach::Project);
         state.go(1);
         let clock = Clock::new(archive.now().as_micros(), TimeZone::UTC);
         let look = Look { clock, paint: Paint::Plain };

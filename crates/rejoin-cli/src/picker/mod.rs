@@ -28,10 +28,15 @@ pub(crate) enum Picked {
     Nothing,
 }
 
-/// Shows the list until something is picked.
-pub(crate) fn pick(context: &Context, archive: &Archive) -> Result<Picked, Failure> {
+/// Shows the list until something is picked. Where this project has no conversations, those of others are
+/// offered at once.
+pub(crate) fn pick(context: &Context, archive: &Archive, reach: Reach) -> Result<Picked, Failure> {
     let archive = &archive.clone().passing_over_damage();
-    let mut state = State::new(all(context, archive, Reach::Project)?);
+    let mut state = State::new(all(context, archive, reach)?, reach);
+    if state.counts().1 == 0 && reach == Reach::Project {
+        state.replace(all(context, archive, Reach::Everything)?, Reach::Everything);
+        state.say("This project has no conversations yet. These are from other projects.");
+    }
     // What the list leaves out was said before it opened.
     archive.reader().passed_over();
     let mut previews = Previews::default();

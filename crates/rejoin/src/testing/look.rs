@@ -93,6 +93,7 @@ pub(super) const EVERYTHING: ListQuery<'static> = ListQuery {
     status: None,
     idle_since: None,
     kind: None,
+    except_kind: None,
     only: None,
     unexpired_at: None,
     after: None,

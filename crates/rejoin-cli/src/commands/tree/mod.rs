@@ -24,19 +24,32 @@ use self::item::{Extent, Item};
 #[command(after_help = "\
 Examples:
   rejoin tree
-  rejoin tree lisbon --style compact
+  rejoin tree lisbon --style full
   rejoin append --parent k3f9aB \"Or in Porto?\"     Begin a branch at a message")]
 pub(crate) struct Args {
     /// A conversation, by id or the beginning of one
     id: Option<String>,
 
-    /// What to indent
-    #[arg(long, value_enum, default_value = "full")]
-    style: Style,
+    /// What to indent; `rejoin tree` on a terminal takes `compact` by default, everything else `full`
+    #[arg(long, value_enum)]
+    style: Option<Style>,
 
     /// The conversations of every project
     #[arg(long, conflicts_with = "id")]
     all_projects: bool,
+}
+
+impl Args {
+    /// The same in full style, unless another one was asked for.
+    pub(super) fn in_full(mut self) -> Self {
+        self.style.get_or_insert(Style::Full);
+        self
+    }
+
+    fn style(&self, context: &Context) -> Style {
+        let usual = if context.surroundings.terminal.stdout { Style::Compact } else { Style::Full };
+        self.style.unwrap_or(usual)
+    }
 }
 
 pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
@@ -62,7 +75,7 @@ fn answer(args: &Args, archive: &Archive, context: &Context) -> Result<(), Failu
     }
     let clock = context.clock();
     let drawing =
-        Drawing { style: args.style, clock: &clock, paint: context.paint(), screen: context.columns() };
+        Drawing { style: args.style(context), clock: &clock, paint: context.paint(), screen: context.columns() };
     context.show(|page| {
         let mut is_first = true;
         for stored in conversations.iter().filter(|stored| stored.messages > 0) {

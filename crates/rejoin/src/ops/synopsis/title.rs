@@ -52,7 +52,8 @@ const GREETINGS: &[&str] = &[
 ///
 /// None when nobody has said anything that could be a title.
 pub fn title_of(messages: &[Message]) -> Option<String> {
-    let mut users = messages.iter().filter(|message| message.role == Role::User).map(Message::text);
+    let users = messages.iter().filter(|message| message.role == Role::User).map(Message::said);
+    let mut users = users.filter(|said| !said.is_empty());
     let first = users.next()?;
     let from_text = std::iter::once(first.clone()).chain(users.take(4)).find_map(|text| title_from(&text));
     // Somebody who only said hello gets that as the title.
