@@ -21,6 +21,7 @@ mod place;
 mod private;
 mod project_file;
 mod project_key;
+mod project_names;
 mod prompt;
 mod provider;
 mod redaction;

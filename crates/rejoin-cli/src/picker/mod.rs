@@ -11,6 +11,7 @@ use rejoin::{Archive, ConversationId, ErrorKind, MessageId};
 
 use crate::context::Context;
 use crate::error::Failure;
+use crate::project_names::ProjectNames;
 use crate::talk::reach::{Reach, all};
 
 use self::draw::Look;
@@ -40,7 +41,8 @@ pub(crate) fn pick(context: &Context, archive: &Archive, reach: Reach) -> Result
     // What the list leaves out was said before it opened.
     archive.reader().passed_over();
     let mut previews = Previews::default();
-    let look = Look { clock: context.clock(), paint: context.paint() };
+    let names = ProjectNames::of(archive)?;
+    let look = Look { clock: context.clock(), paint: context.paint(), names };
     let mut screen = Screen::open()?;
     loop {
         screen.draw(|frame| look.draw(frame, &mut state, &mut previews.of(archive)))?;

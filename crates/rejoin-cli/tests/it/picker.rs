@@ -222,6 +222,7 @@ fn a_project_without_conversations_is_offered_those_of_others() {
     terminal.enter("cd ../project && rejoin resume --all-projects");
     let everywhere = terminal.wait_for("Tab this project");
 
+    assert!(screen.contains(world.path("project").file_name().unwrap().to_str().unwrap()), "{screen}");
     assert!(screen.contains("Trip to Porto") && everywhere.contains("Trip to Porto"), "{screen}{everywhere}");
 }
 

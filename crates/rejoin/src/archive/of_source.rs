@@ -78,7 +78,7 @@ impl Archive {
             match (query.order, page.next) {
                 (SearchOrder::Newest, Some(next)) if found.len() <= limit => query.after = Some(next),
                 // The best are one page, so a longer one is asked for.
-                (SearchOrder::Best, None) if found.len() < limit && is_full => {
+                (SearchOrder::Best, _) if found.len() < limit && is_full => {
                     query.limit = query.limit.saturating_mul(4);
                     found.clear();
                 }

@@ -387,8 +387,8 @@ impl StoredConversation {
         self.last.ends_with(INTERRUPTED_MARK)
     }
 
-    /// The title, or what stands for it: the beginning of the first message. What a program added to a message
-    /// is neither.
+    /// The title, or what stands for it: the beginning of the first message. What a program added to a
+    /// message is neither.
     pub fn title(&self) -> &str {
         match self.conversation.title.as_deref() {
             Some(title) if !title.trim().is_empty() && !begins_injected(title) => title,

@@ -64,8 +64,8 @@ impl Message {
         is_said.then(preview).filter(|preview| !preview.is_empty())
     }
 
-    /// What a list shows of a conversation whose newest reply is this, with a mark if it was interrupted. None
-    /// for any other role and for a reply without text, such as one that only calls tools.
+    /// What a list shows of a conversation whose newest reply is this, with a mark if it was interrupted.
+    /// None for any other role and for a reply without text, such as one that only calls tools.
     pub(crate) fn last_preview(&self) -> Option<String> {
         let preview =
             (self.role == Role::Assistant).then(|| self.preview()).filter(|preview| !preview.is_empty())?;

@@ -8,7 +8,10 @@ use crate::ui::when::Clock;
 use crate::ui::{clean, fit, size};
 
 /// The least room for a title. Columns give way before a title gets less.
-const NARROWEST_TITLE: usize = 14;
+const NARROWEST_TITLE: usize = 20;
+
+/// The least of a title beside notes. Notes give way before a title gets less.
+const LEAST_BESIDE_NOTES: usize = 8;
 
 /// The longest source or model, and the longest project, shown in full on a terminal.
 const LONGEST_SOURCE: usize = 20;
@@ -154,7 +157,7 @@ impl Lines<'_> {
             notes => format!("({})", notes.join(", ")),
         };
         // The least important note stands last, and goes first.
-        while !notes.is_empty() && fit::width(&told(&notes)) + 1 + NARROWEST_TITLE > room {
+        while !notes.is_empty() && fit::width(&told(&notes)) + 1 + LEAST_BESIDE_NOTES > room {
             notes.pop();
         }
         let notes = told(&notes);
@@ -172,7 +175,11 @@ impl Lines<'_> {
         let mut notes = Vec::new();
         match (header.hold, header.expires_at.map(|time| time.as_micros())) {
             (Hold::None, Some(time)) if time <= self.clock.now() => notes.push("expired".to_owned()),
-            (Hold::None, Some(time)) => notes.push(format!("expires {}", self.clock.relative(time))),
+            (Hold::None, Some(time)) => {
+                // As long ago as it is ahead.
+                let mirrored = self.clock.now().saturating_mul(2).saturating_sub(time);
+                notes.push(format!("expires in {}", self.clock.age(mirrored).replace("now", "1m")));
+            }
             (Hold::User, _) => notes.push("kept".to_owned()),
             // Everything that is imported is held, which its source tells.
             (Hold::Import, _) | (Hold::None, None) => {}
@@ -187,5 +194,104 @@ impl Lines<'_> {
             notes.push("completed".to_owned());
         }
         notes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::tz::TimeZone;
+    use rejoin::{Conversation, ConversationId, Origin, Time};
+
+    use super::*;
+
+    /// 2024-01-15 10:30:00 UTC.
+    const NOW: i64 = 1_705_314_600_000_000;
+    const HOUR: i64 = 3_600_000_000;
+
+    fn stored(title: &str, hours: i64) -> StoredConversation {
+        StoredConversation {
+            id: ConversationId::from_bytes([7; 16]),
+            version: 1,
+            conversation: Conversation::titled(title),
+            head: None,
+            branches: Vec::new(),
+            created_at: Time::from_micros(NOW),
+            last_active_at: Time::from_micros(NOW - hours * HOUR),
+            messages: 1_234,
+            bytes: 34_567,
+            first: String::new(),
+            last: String::new(),
+        }
+    }
+
+    /// One that began here and expires soon, an import with runs, and one that was interrupted.
+    fn drawn(screen: Option<usize>) -> String {
+        let mut own = stored("Where to eat in Lisbon\u{1b}[2J, on a \u{202e}budget", 3);
+        own.conversation.settings.model = Some("opus".to_owned());
+        own.conversation.expires_at = Some(Time::from_micros(NOW + 50 * HOUR));
+        let mut imported = stored("日本語 by train", 50);
+        imported.conversation.origin = Some(Origin {
+            format: "claude".to_owned(),
+            read_as: None,
+            source_id: "1".to_owned(),
+            source_path: None,
+            imported_at: Time::from_micros(NOW),
+        });
+        let mut cut = stored("Taxes", 9_000);
+        cut.messages = 1;
+        cut.last = "They are due [interrupted]".to_owned();
+        let entry = |stored, mark, project, runs| Entry { stored, mark, project, runs, is_below: false };
+        let entries = [
+            entry(&own, Mark::Active, Some("trip"), 0),
+            entry(&imported, Mark::None, Some("a-project-with-a-name"), 3),
+            entry(&cut, Mark::None, Some("trip"), 0),
+        ];
+        let clock = Clock::new(NOW, TimeZone::UTC);
+        Lines { clock: &clock, paint: Paint::Plain, screen }.draw(&entries)
+    }
+
+    #[test]
+    fn columns_are_aligned_and_cut_to_the_screen() {
+        let expected = "\
+→ AU4eqF  3h  opus         1,234 msgs  trip              Where to eat in Lisbon,... (expires in 2d)
+  AU4eqF  2d  Claude Code  1,234 msgs  a-project-wit...  日本語 by train (+3 runs)
+  AU4eqF  1y  -                1 msg   trip              Taxes (interrupted)
+";
+
+        assert_eq!(drawn(Some(100)), expected);
+    }
+
+    #[test]
+    fn a_narrow_screen_keeps_the_title_and_gives_up_columns() {
+        let sixty = "\
+→ AU4eqF 3h opus        trip        Where... (expires in 2d)
+  AU4eqF 2d Claude Code a-projec... 日本語 by t... (+3 runs)
+  AU4eqF 1y -           trip        Taxes (interrupted)
+";
+        let forty = "\
+→ AU4eqF 3h Where to... (expires in 2d)
+  AU4eqF 2d 日本語 by train (+3 runs)
+  AU4eqF 1y Taxes (interrupted)
+";
+
+        assert_eq!([drawn(Some(60)), drawn(Some(40))], [sixty, forty]);
+    }
+
+    #[test]
+    fn nothing_is_cut_where_there_is_no_screen() {
+        let drawn = drawn(None);
+
+        assert!(drawn.contains("  a-project-with-a-name  "), "{drawn}");
+        assert!(drawn.contains("  Where to eat in Lisbon, on a budget (expires in 2d)\n"), "{drawn}");
+    }
+
+    #[test]
+    fn no_line_is_longer_than_the_screen() {
+        let widths = [100, 60, 40, 30, 20].map(|columns| {
+            let drawn = drawn(Some(columns));
+            drawn.lines().map(fit::width).max().unwrap() <= columns
+        });
+
+        assert_eq!(widths, [true; 5]);
     }
 }

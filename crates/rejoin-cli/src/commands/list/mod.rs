@@ -2,7 +2,6 @@
 
 mod draw;
 mod line;
-mod names;
 mod runs;
 
 use std::io::Write;
@@ -11,13 +10,13 @@ use rejoin::{Archive, ConversationId, List, Listed, Status, StoredConversation, 
 
 use crate::context::Context;
 use crate::error::Failure;
+use crate::project_names::{ProjectNames, are_several};
 use crate::retention::{self, Ahead, Policies};
 use crate::shapes;
 use crate::source;
 use crate::ui::size;
 
 use self::line::{Entry, Lines, Mark};
-use self::names::Names;
 use self::runs::{Run, Runs};
 
 /// List conversations, the most recently active first
@@ -185,10 +184,10 @@ fn show(
     archive: &Archive,
     context: &Context,
 ) -> Result<(), Failure> {
-    let names = if args.all_projects { Names::of(archive)? } else { Names::default() };
+    let names = if args.all_projects { ProjectNames::of(archive)? } else { ProjectNames::default() };
     let clock = context.clock();
     let (paint, screen) = (context.paint(), context.columns());
-    let is_several = args.all_projects && (args.long || names::are_several(&shown.items));
+    let is_several = args.all_projects && (args.long || are_several(&shown.items));
     let name = |stored| if args.long { names.path_of(stored) } else { names.short_of(stored) };
     let entries: Vec<Entry<'_>> = runs
         .in_order(&shown.items)

@@ -10,7 +10,7 @@ use rejoin::{Archive, List, MessageId, StoredConversation};
 use crate::context::Context;
 use crate::error::Failure;
 use crate::named;
-use crate::ui::clean;
+use crate::ui::{clean, fit};
 use crate::ui::paint::Meaning;
 use crate::ui::tree::{self, Drawing, Node, Style};
 
@@ -81,8 +81,14 @@ fn answer(args: &Args, archive: &Archive, context: &Context) -> Result<(), Failu
         for stored in conversations.iter().filter(|stored| stored.messages > 0) {
             if args.id.is_none() {
                 let gap = if is_first { "" } else { "\n" };
-                let title = drawing.paint.apply(Meaning::Title, &clean::line(stored.title()));
-                let id = drawing.paint.apply(Meaning::Id, stored.id.short().as_str());
+                let short = stored.id.short();
+                let start = "Conversation : ".len() + short.as_str().len();
+                let title = match drawing.screen.filter(|_| drawing.style == Style::Compact) {
+                    Some(columns) => fit::snippet(stored.title(), columns.saturating_sub(start)),
+                    None => clean::line(stored.title()),
+                };
+                let title = drawing.paint.apply(Meaning::Title, &title);
+                let id = drawing.paint.apply(Meaning::Id, short.as_str());
                 writeln!(page, "{gap}Conversation {id}: {title}")?;
             }
             is_first = false;

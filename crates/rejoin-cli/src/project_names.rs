@@ -12,13 +12,13 @@ const NONE: &str = "none";
 
 /// The paths of projects, and their last parts, by key.
 #[derive(Debug, Default)]
-pub(super) struct Names {
+pub(crate) struct ProjectNames {
     paths: HashMap<String, String>,
     short: HashMap<String, String>,
 }
 
-impl Names {
-    pub(super) fn of(archive: &Archive) -> Result<Self, Failure> {
+impl ProjectNames {
+    pub(crate) fn of(archive: &Archive) -> Result<Self, Failure> {
         let paths: HashMap<String, String> =
             archive.projects().list()?.into_iter().map(|project| (project.key, project.path)).collect();
         let mut met: HashMap<String, u32> = HashMap::new();
@@ -31,11 +31,11 @@ impl Names {
         Ok(Self { paths, short })
     }
 
-    pub(super) fn path_of<'a>(&'a self, stored: &'a StoredConversation) -> &'a str {
+    pub(crate) fn path_of<'a>(&'a self, stored: &'a StoredConversation) -> &'a str {
         Self::found(&self.paths, stored)
     }
 
-    pub(super) fn short_of<'a>(&'a self, stored: &'a StoredConversation) -> &'a str {
+    pub(crate) fn short_of<'a>(&'a self, stored: &'a StoredConversation) -> &'a str {
         Self::found(&self.short, stored)
     }
 
@@ -46,7 +46,7 @@ impl Names {
 }
 
 /// Whether these are of more than one project.
-pub(super) fn are_several(items: &[StoredConversation]) -> bool {
+pub(crate) fn are_several(items: &[StoredConversation]) -> bool {
     items.iter().map(|stored| stored.conversation.project.as_deref()).collect::<BTreeSet<_>>().len() > 1
 }
 
