@@ -28,6 +28,8 @@ pub(crate) struct ConversationShape<'a> {
     last_active_at: Time,
     expires_at: Option<Time>,
     hold: Hold,
+    /// The format that it was imported from.
+    source: Option<&'a str>,
     /// Whether it is the project's active one.
     active: bool,
     head: Option<MessageId>,
@@ -53,6 +55,7 @@ impl<'a> ConversationShape<'a> {
             last_active_at: stored.last_active_at,
             expires_at: header.expires_at,
             hold: header.hold,
+            source: header.origin.as_ref().map(|origin| origin.format.as_str()),
             active: active == Some(stored.id),
             head: stored.head.map(|head| head.id),
             branches: &stored.branches,

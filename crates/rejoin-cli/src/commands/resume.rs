@@ -17,14 +17,15 @@ use crate::talk::{self, FirstSave, Overrides, Said, Session, Start, Then, banner
 
 /// Resume a conversation
 ///
-/// Without an argument, opens a list to choose from. In a terminal, opens the prompt; otherwise makes
-/// the conversation the active one.
+/// Without an argument, opens a list to choose from; if this project has no conversations, it offers those
+/// of other projects. In a terminal, opens the prompt; otherwise makes the conversation the active one.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   rejoin resume
   rejoin resume AU4eqF
   rejoin resume \"trip to lisbon\"
+  rejoin resume --all-projects
   rejoin resume --list")]
 pub(crate) struct Args {
     /// An ID, a number from the last list, or words of the title or summary
@@ -71,13 +72,20 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
             Found::Several(items) => items,
         },
     };
-    if found.is_empty() {
+    let is_elsewhere = found.is_empty() && reach == Reach::Project && args.which.is_none()
+        && !all(context, &archive, Reach::Everything)?.is_empty();
+    if is_elsewhere && !is_at_terminal(context) {
+        tell_nothing(context)?;
+        context.note("There are some in other projects: rejoin resume --list --all-projects");
+        return Ok(());
+    }
+    if found.is_empty() && !is_elsewhere {
         return tell_nothing(context);
     }
     if is_at_terminal(context) {
         let asked = match &args.which {
             Some(_) => which::ask(context, &archive, found)?,
-            None => which::pick(context, &archive)?,
+            None => which::pick(context, &archive, reach)?,
         };
         return asked.map_or(Ok(()), |start| go_on(context, &archive, &start, &overrides));
     }

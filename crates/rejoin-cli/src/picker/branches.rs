@@ -29,7 +29,7 @@ pub(super) fn of(archive: &Archive, stored: &StoredConversation) -> Result<Vec<B
         messages.iter().filter(|message| !followed.contains(&message.id) || name(message.id).is_some());
     let titled = ends.map(|message| Branch {
         head: message.id,
-        title: name(message.id).unwrap_or_else(|| PlainText::preview(&message.message.text())),
+        title: name(message.id).unwrap_or_else(|| PlainText::preview(&message.message.folded_text())),
     });
     Ok(titled.collect())
 }

@@ -9,6 +9,7 @@ use rejoin::StoredConversation;
 
 use super::preview::Said;
 use super::state::{Row, State};
+use crate::project_names::ProjectNames;
 use crate::talk::banner;
 use crate::talk::reach::Reach;
 use crate::talk::stop::summary_in_list;
@@ -26,6 +27,7 @@ const PROMPT: &str = "Resume: ";
 pub(super) struct Look {
     pub(super) clock: Clock,
     pub(super) paint: Paint,
+    pub(super) names: ProjectNames,
 }
 
 impl Look {
@@ -83,7 +85,7 @@ impl Look {
             visible.map(|(at, row)| self.row(state, row, at == place, area.width.into())).collect();
         let lines = match (lines.is_empty(), state.counts().1) {
             (false, _) => lines,
-            (true, 0) => vec![Line::raw("There is nothing to resume in this project.")],
+            (true, 0) => vec![Line::raw("There is nothing to resume.")],
             (true, _) => vec![Line::raw("Nothing matches.")],
         };
         frame.render_widget(Paragraph::new(lines), area);
@@ -123,7 +125,7 @@ impl Look {
     ) {
         let Some(stored) = state.selected_conversation() else { return };
         let columns = usize::from(area.width);
-        let mut lines = self.facts(stored, columns);
+        let mut lines = self.facts(stored, state.reach(), columns);
         let room = usize::from(area.height).saturating_sub(lines.len());
         let mut talk = match said {
             Ok(said) => said.iter().flat_map(|said| self.said(said, columns)).collect::<Vec<_>>(),
@@ -136,17 +138,21 @@ impl Look {
         frame.render_widget(Paragraph::new(lines), area);
     }
 
-    fn facts(&self, stored: &StoredConversation, columns: usize) -> Vec<Line<'static>> {
+    fn facts(&self, stored: &StoredConversation, reach: Reach, columns: usize) -> Vec<Line<'static>> {
         let title = Line::styled(fit::snippet(stored.title(), columns), self.bold());
+        let interrupted = if stored.is_interrupted() { ", interrupted" } else { "" };
         let mut facts = vec![
             format!(
-                "{} | {} | {} messages",
+                "{} | {}{interrupted} | {} messages",
                 stored.id.short(),
                 stored.conversation.status.as_str(),
                 stored.messages
             ),
             banner::talked_with(&stored.conversation.settings),
         ];
+        if reach == Reach::Everything {
+            facts.push(self.names.path_of(stored).to_owned());
+        }
         if stored.conversation.synopsis.is_some() {
             facts.push(summary_in_list(stored));
         }
@@ -224,10 +230,10 @@ mod tests {
     }
 
     fn drawn(archive: &Archive, columns: u16, rows: u16) -> String {
-        let mut state = State::new(archive.list(&List::default()).unwrap().items);
+        let mut state = State::new(archive.list(&List::default()).unwrap().items, Reach::Project);
         state.go(1);
         let clock = Clock::new(archive.now().as_micros(), TimeZone::UTC);
-        let look = Look { clock, paint: Paint::Plain };
+        let look = Look { clock, paint: Paint::Plain, names: ProjectNames::default() };
         let mut previews = Previews::default();
         let mut terminal = Terminal::new(TestBackend::new(columns, rows)).unwrap();
         terminal.draw(|frame| look.draw(frame, &mut state, &mut previews.of(archive))).unwrap();

@@ -11,6 +11,7 @@ use rejoin::{Archive, ConversationId, ErrorKind, MessageId};
 
 use crate::context::Context;
 use crate::error::Failure;
+use crate::project_names::ProjectNames;
 use crate::talk::reach::{Reach, all};
 
 use self::draw::Look;
@@ -28,14 +29,20 @@ pub(crate) enum Picked {
     Nothing,
 }
 
-/// Shows the list until something is picked.
-pub(crate) fn pick(context: &Context, archive: &Archive) -> Result<Picked, Failure> {
+/// Shows the list until something is picked. Where this project has no conversations, those of others are
+/// offered at once.
+pub(crate) fn pick(context: &Context, archive: &Archive, reach: Reach) -> Result<Picked, Failure> {
     let archive = &archive.clone().passing_over_damage();
-    let mut state = State::new(all(context, archive, Reach::Project)?);
+    let mut state = State::new(all(context, archive, reach)?, reach);
+    if state.counts().1 == 0 && reach == Reach::Project {
+        state.replace(all(context, archive, Reach::Everything)?, Reach::Everything);
+        state.say("This project has no conversations yet. These are from other projects.");
+    }
     // What the list leaves out was said before it opened.
     archive.reader().passed_over();
     let mut previews = Previews::default();
-    let look = Look { clock: context.clock(), paint: context.paint() };
+    let names = ProjectNames::of(archive)?;
+    let look = Look { clock: context.clock(), paint: context.paint(), names };
     let mut screen = Screen::open()?;
     loop {
         screen.draw(|frame| look.draw(frame, &mut state, &mut previews.of(archive)))?;

@@ -74,7 +74,7 @@ pub(super) fn left_out(archive: &Archive) -> Option<String> {
 }
 
 fn said(stored: &StoredMessage) -> Said {
-    let text = stored.message.text();
+    let text = stored.message.folded_text();
     let end = text.char_indices().nth(LONGEST).map_or(text.len(), |(end, _)| end);
     Said { role: stored.message.role.as_str(), text: text[..end].trim().to_owned() }
 }

@@ -37,11 +37,11 @@ pub(super) struct State {
 }
 
 impl State {
-    pub(super) fn new(all: Vec<StoredConversation>) -> Self {
+    pub(super) fn new(all: Vec<StoredConversation>, reach: Reach) -> Self {
         let mut state = Self {
             all: Vec::new(),
             texts: Vec::new(),
-            reach: Reach::Project,
+            reach,
             query: String::new(),
             rows: Vec::new(),
             selected: 0,
@@ -50,7 +50,7 @@ impl State {
             top: 0,
             matcher: Matcher::new(Config::DEFAULT),
         };
-        state.replace(all, Reach::Project);
+        state.replace(all, reach);
         state
     }
 
@@ -229,8 +229,10 @@ mod tests {
 
     #[test]
     fn letters_narrow_the_list_and_a_title_beats_a_mention() {
-        let mut state =
-            State::new(conversations(&[("Porto", "near lisbon"), ("Lisbon", "a trip"), ("Taxes", "2026")]));
+        let mut state = State::new(
+            conversations(&[("Porto", "near lisbon"), ("Lisbon", "a trip"), ("Taxes", "2026")]),
+            Reach::Project,
+        );
         let before = titles(&state).join(" ");
 
         typed(&mut state, "lsbn");
@@ -241,8 +243,10 @@ mod tests {
 
     #[test]
     fn letters_scattered_over_a_long_text_are_no_match() {
-        let mut state =
-            State::new(conversations(&[("Porto", ""), ("Lisbon", "Tell me of the trip to Lisbon.")]));
+        let mut state = State::new(
+            conversations(&[("Porto", ""), ("Lisbon", "Tell me of the trip to Lisbon.")]),
+            Reach::Project,
+        );
 
         typed(&mut state, "prt");
 
@@ -251,7 +255,7 @@ mod tests {
 
     #[test]
     fn erasing_brings_everything_back() {
-        let mut state = State::new(conversations(&[("Porto", ""), ("Lisbon", "")]));
+        let mut state = State::new(conversations(&[("Porto", ""), ("Lisbon", "")]), Reach::Project);
 
         typed(&mut state, "zzz");
         let none = state.counts();
@@ -262,7 +266,7 @@ mod tests {
 
     #[test]
     fn the_selection_stays_inside() {
-        let mut state = State::new(conversations(&[("Porto", ""), ("Lisbon", "")]));
+        let mut state = State::new(conversations(&[("Porto", ""), ("Lisbon", "")]), Reach::Project);
 
         state.go(10);
         let down = state.place();
@@ -273,7 +277,7 @@ mod tests {
 
     #[test]
     fn branches_stand_below_their_conversation() {
-        let mut state = State::new(conversations(&[("Porto", ""), ("Lisbon", "")]));
+        let mut state = State::new(conversations(&[("Porto", ""), ("Lisbon", "")]), Reach::Project);
         let head: MessageId = "abcdef".parse().unwrap();
         let branch = Branch { head, title: "On a budget".to_owned() };
 
@@ -289,7 +293,7 @@ mod tests {
     #[test]
     fn the_selection_survives_another_reach() {
         let all = conversations(&[("Porto", ""), ("Lisbon", ""), ("Taxes", "")]);
-        let mut state = State::new(all[1..].to_vec());
+        let mut state = State::new(all[1..].to_vec(), Reach::Project);
         state.go(1);
 
         state.replace(all, Reach::Everything);

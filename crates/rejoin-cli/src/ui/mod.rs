@@ -4,7 +4,7 @@
 
 pub(crate) mod ask;
 pub(crate) mod clean;
-mod cluster;
+pub(crate) mod cluster;
 pub(crate) mod consent;
 pub(crate) mod escape;
 pub(crate) mod external_editor;

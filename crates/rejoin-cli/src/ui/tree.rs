@@ -40,7 +40,7 @@ pub(crate) enum Style {
     /// Indent every reply under its parent.
     #[default]
     Full,
-    /// Indent only where the conversation branches.
+    /// Indent only branches, and fit lines to the screen.
     Compact,
 }
 
@@ -135,8 +135,21 @@ impl Drawing<'_> {
         if let Some(label) = node.label {
             parts.push((Meaning::Title, format!("({})", clean::line(label))));
         }
-        let taken = indentation + parts.iter().map(|(_, part)| fit::width(part) + 1).sum::<usize>();
-        let room = self.screen.map_or(SNIPPET, |columns| columns.saturating_sub(taken).max(LEAST_SNIPPET));
+        let taken = |parts: &[(Meaning, String)]| {
+            indentation + parts.iter().map(|(_, part)| fit::width(part) + 1).sum::<usize>()
+        };
+        let room = match (self.screen, self.style) {
+            (None, _) => SNIPPET,
+            (Some(columns), Style::Full) => columns.saturating_sub(taken(&parts)).max(LEAST_SNIPPET),
+            (Some(columns), Style::Compact) => {
+                // The time is what a narrow screen misses least.
+                if taken(&parts) + LEAST_SNIPPET > columns {
+                    parts.retain(|(meaning, _)| *meaning != Meaning::Dim);
+                }
+                cut(&mut parts, columns.saturating_sub(indentation));
+                columns.saturating_sub(taken(&parts))
+            }
+        };
         let snippet = fit::snippet(node.text, room);
         if !snippet.is_empty() {
             parts.push((Meaning::Plain, snippet));
@@ -144,6 +157,15 @@ impl Drawing<'_> {
 
         let painted = parts.iter().map(|(meaning, part)| self.paint.apply(*meaning, part));
         writeln!(output, "{:indentation$}{}", "", painted.collect::<Vec<_>>().join(" "))
+    }
+}
+
+/// Cuts the parts of a line so that they fit side by side.
+fn cut(parts: &mut [(Meaning, String)], columns: usize) {
+    let mut left = columns;
+    for (_, part) in parts {
+        *part = fit::truncate(part, left);
+        left = left.saturating_sub(fit::width(part) + 1);
     }
 }
 
@@ -224,6 +246,23 @@ def456 (2024-01-15 10:31) [ASSISTANT] Of course! What do you need?
 ";
 
         assert_eq!(drawn(&example(), Style::Compact, None), expected);
+    }
+
+    #[test]
+    fn a_compact_line_is_never_longer_than_the_screen() {
+        let widest = |columns: usize| {
+            let drawn = drawn(&example(), Style::Compact, Some(columns));
+            drawn.lines().map(fit::width).max().unwrap()
+        };
+
+        let widths = [100, 60, 40, 20, 5].map(widest);
+
+        assert_eq!(widths.map(|width| width <= 100), [true; 5]);
+        assert!(widths.iter().zip([100, 60, 40, 20, 6]).all(|(width, most)| *width <= most), "{widths:?}");
+        assert_eq!(
+            drawn(&example(), Style::Compact, Some(40)).lines().next().unwrap(),
+            "abc123 [USER] Hello, can you help me?"
+        );
     }
 
     #[test]

@@ -93,6 +93,28 @@ impl Clock {
         }
     }
 
+    /// Returns the distance from now for a column: `now`, `5m`, `3h`, `2d`, `4w`, `5mo` or `2y`.
+    ///
+    /// A moment that is more than a minute ahead is `future`: its clock was wrong.
+    pub(crate) fn age(&self, moment: i64) -> String {
+        let distance = moment.abs_diff(self.now);
+        // From where a unit is told, and how long it is: months and weeks as soon as there are two of them.
+        let units = [
+            (365 * DAY, 365 * DAY, "y"),
+            (365 * DAY / 6, 365 * DAY / 12, "mo"),
+            (14 * DAY, 7 * DAY, "w"),
+            (DAY, DAY, "d"),
+            (HOUR, HOUR, "h"),
+            (MINUTE, MINUTE, "m"),
+        ];
+        let told = units.into_iter().find(|(least, ..)| distance >= least.unsigned_abs());
+        match told {
+            None => "now".to_owned(),
+            Some(_) if moment > self.now => "future".to_owned(),
+            Some((_, length, unit)) => format!("{}{unit}", distance / length.unsigned_abs()),
+        }
+    }
+
     /// Returns the local date: `2024-01-15`.
     pub(crate) fn date(&self, moment: i64) -> String {
         self.show(moment, "%Y-%m-%d")

@@ -33,14 +33,37 @@ fn without_conversations_the_next_step_is_told() {
 }
 
 #[test]
-fn conversations_are_listed_newest_first_with_the_active_one_marked() {
+fn each_conversation_is_a_line_and_the_active_one_is_marked() {
+    let world = World::new();
+    let porto = world.started("Porto\u{1b}]0;x\u{7} by train");
+    let lisbon = world.started("Lisbon");
+    world.append("lisbon", &format!("{QUESTION}\n{ANSWER}\n"));
+    world.archive().update(porto.parse().unwrap(), |header| header.hold = Hold::User).unwrap();
+    let model = |header: &mut Conversation| header.settings.model = Some("opus".to_owned());
+    world.archive().update(lisbon.parse().unwrap(), model).unwrap();
+
+    let outcome = world.rejoin(["list"]).run();
+
+    let expected = "\
+→ [lisb]  now  opus  2 msgs  Lisbon
+  [port]  now  -     0 msgs  Porto by train (kept)
+
+Total: 2 conversation(s)
+";
+    let names = [(short(&lisbon), "[lisb]"), (short(&porto), "[port]")];
+    let names = names.each_ref().map(|(id, name)| (id.as_str(), *name));
+    assert_eq!(outcome.naming(&names), Outcome::answer(expected));
+}
+
+#[test]
+fn details_are_listed_newest_first_with_the_active_one_marked() {
     let world = World::new();
     let porto = world.started("Porto\u{1b}]0;x\u{7} by train");
     let lisbon = world.started("Lisbon");
     world.append("lisbon", &format!("{QUESTION}\n{ANSWER}\n"));
     world.archive().update(porto.parse().unwrap(), |header| header.hold = Hold::User).unwrap();
 
-    let outcome = world.rejoin(["list"]).run();
+    let outcome = world.rejoin(["list", "--long"]).run();
 
     let (first, second) = (moment(&world, &lisbon).0, moment(&world, &porto).0);
     let expected = format!(
@@ -104,7 +127,7 @@ fn a_script_reads_every_field() {
         "provider": "anthropic", "model": "opus", "project": "[world]/project", "messages": 2, "bytes": 248,
         "first": "Where to eat? We like fish.", "last": "In Alfama.\u{1b}[2J\u{9b}2J",
         "created_at": changed.created_at, "last_active_at": moment(&world, &id).1,
-        "expires_at": "2096-10-02T07:06:40.000000Z", "hold": "none", "active": true, "head": ids[1],
+        "expires_at": "2096-10-02T07:06:40.000000Z", "hold": "none", "source": null, "active": true, "head": ids[1],
         "branches": [{"id": branch.id, "title": "on a budget", "head": ids[0]}],
     }], "next_cursor": null, "total": 1});
     assert_eq!(outcome.json(), expected);
@@ -161,7 +184,7 @@ fn only_this_project_is_listed_unless_all_are_asked_for() {
     world.started("Lisbon");
 
     let here = world.rejoin(["list"]).from("other").run();
-    let everywhere = world.rejoin(["list", "--all-projects"]).from("other").run();
+    let everywhere = world.rejoin(["list", "--all-projects", "--long"]).from("other").run();
 
     let expected = Outcome {
         stdout: "No saved conversations.\nCreate one: rejoin new\n".to_owned(),
@@ -170,6 +193,103 @@ fn only_this_project_is_listed_unless_all_are_asked_for() {
     };
     assert_eq!(here, expected);
     assert!(everywhere.stdout.contains("\n    Project: [world]/project\n"), "{}", everywhere.stdout);
+}
+
+#[test]
+fn a_line_names_the_project_where_there_are_several() {
+    let world = World::new();
+    world.write("other/.git/HEAD", "");
+    let lisbon = world.started("Lisbon");
+    let porto = world.rejoin(["new", "--title", "Porto"]).from("other").run().stdout;
+
+    let listed = world.rejoin(["list", "--all-projects"]).run();
+
+    let expected = "  [port]  now  -  0 msgs  other    Porto\n→ [lisb]  now  -  0 msgs  project  Lisbon\n\n\
+                    Total: 2 conversation(s)\n";
+    let names = [(porto.trim(), "[port]"), (&short(&lisbon), "[lisb]")];
+    assert_eq!(listed.naming(&names), Outcome::answer(expected));
+}
+
+/// A world with an import of Claude Code that has a run of a sub-agent, and a conversation that began here.
+fn with_an_import(world: &World) -> (String, String) {
+    let line = |id: &str, parent: &str, kind: &str, rest: &str| {
+        format!(
+            r#"{{"parentUuid":{parent},"isSidechain":false,"uuid":"{id}","sessionId":"0b9d4b3e-3f0e-4b6e-8d6c-0a4c7a5a1d01","cwd":"{}","timestamp":"2026-01-05T10:00:00.000Z","version":"2.0.0","type":"{kind}","message":{{"role":"{kind}",{rest}}}}}"#,
+            world.path("project").display()
+        )
+    };
+    let said = [
+        line("a1", "null", "user", r#""content":"Where to eat?""#),
+        line(
+            "a2",
+            "\"a1\"",
+            "assistant",
+            r#""id":"m1","model":"opus","content":[{"type":"text","text":"In Alfama."}]"#,
+        ),
+    ];
+    world.write("home/claude.jsonl", &format!("{}\n", said.join("\n")));
+    let file = world.path("home/claude.jsonl").display().to_string();
+    let imported = world.rejoin(["import", &file]).run();
+    assert_eq!(imported.code, 0, "{imported:?}");
+    let archive = world.archive();
+    let list = rejoin::List { source: Some("claude".to_owned()), ..Default::default() };
+    let trip = archive.list(&list).unwrap().items.remove(0);
+    let asked = trip.head.unwrap().id;
+    let run = archive.subagents().start(trip.id, asked, "reviewer", "r1").unwrap();
+    let deeper = archive.start(Conversation::new().in_project(trip.conversation.project.unwrap())).unwrap();
+    drop(deeper);
+    (trip.id.to_string(), run.id().to_string())
+}
+
+#[test]
+fn a_list_filters_by_the_program_that_conversations_come_from() {
+    let world = World::new();
+    let (imported, _) = with_an_import(&world);
+    let own = world.started("Lisbon");
+
+    let of = |source| world.rejoin(["list", "--source", source, "--json"]).run().json();
+    let [claude, codex, here] = ["claude", "codex", "rejoin"].map(of);
+    let unknown = world.rejoin(["list", "--source", "claud"]).run();
+    let found = |source| world.rejoin(["search", "eat", "--source", source, "--json"]).run().json();
+    let found = ["claude", "codex", "rejoin"].map(found).map(|found| found["total"].clone());
+
+    let told = json!([claude["total"], claude["items"][0]["id"], claude["items"][0]["source"]]);
+    assert_eq!(told, json!([1, imported, "claude"]));
+    assert_eq!(
+        [&codex["total"], &here["total"], &here["items"][0]["id"]],
+        [&json!(0), &json!(2), &json!(own)]
+    );
+    assert!(unknown.code == 2 && unknown.stderr.contains("claude, qwen, codex"), "{unknown:?}");
+    assert_eq!(found, [json!(1), json!(0), json!(0)]);
+}
+
+#[test]
+fn runs_of_sub_agents_are_folded_shown_and_found() {
+    let world = World::new();
+    let (imported, run) = with_an_import(&world);
+    let ids = |outcome: Outcome| {
+        let items = outcome.json()["items"].as_array().unwrap().clone();
+        items.iter().map(|item| item["id"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+
+    let folded = world.rejoin(["list", "--source", "claude"]).run().stdout;
+    let everything = world.rejoin(["list"]).run().stdout;
+    let script = world.rejoin(["list", "--source", "claude", "--json"]).run().json();
+    let unfolded = world.rejoin(["list", "--subagents"]).run().stdout;
+    let named = ids(world.rejoin(["list", "--subagent", "reviewer", "--json"]).run());
+    let one = ids(world.rejoin(["list", "--subagent", "reviewer:r1", "--json"]).run());
+    let other = ids(world.rejoin(["list", "--subagent", "reviewer:r2", "--json"]).run());
+
+    assert!(folded.contains("  Claude Code  2 msgs  Where to eat?\n"), "{folded}");
+    assert!(everything.contains("  Claude Code  2 msgs  Where to eat? (+1 run)\n"), "{everything}");
+    assert!(
+        everything.ends_with("\nTotal: 2 conversation(s)\nAnd 1 sub-agent run: rejoin list --subagents\n"),
+        "{everything}"
+    );
+    assert_eq!((script["total"].clone(), script["items"][0]["id"].clone()), (json!(1), json!(imported)));
+    assert!(unfolded.contains(&format!("Where to eat?\n└ {}", short(&run))), "{unfolded}");
+    assert!(unfolded.ends_with("\nTotal: 3 conversation(s)\n"), "{unfolded}");
+    assert_eq!([named, one, other], [vec![run.clone()], vec![run], vec![]]);
 }
 
 #[test]
@@ -221,7 +341,7 @@ fn a_reader_that_leaves_after_the_first_line_is_no_failure() {
     let title = "x".repeat(900);
     // More than a pipe holds, so that the program is still writing when the reader leaves.
     (0..100).for_each(|_| drop(archive.start(Conversation::titled(&title)).unwrap()));
-    let mut child = world.program(&["list", "--limit", "1000", "--all-projects"]).spawn().unwrap();
+    let mut child = world.program(&["list", "--long", "--limit", "1000", "--all-projects"]).spawn().unwrap();
     let mut output = BufReader::new(child.stdout.take().unwrap());
     let mut line = String::new();
 

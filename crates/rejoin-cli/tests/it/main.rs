@@ -37,6 +37,7 @@ mod import_again;
 mod import_scale;
 mod import_scan;
 mod import_watch;
+mod injected;
 mod keep;
 mod keyring;
 mod kill;

@@ -204,10 +204,26 @@ fn several_matches_are_asked_about_by_number_or_words() {
     terminal.enter("porto");
     terminal.wait_for("[Resuming \"Trip to Porto\"]");
 
-    assert!(
-        screen.contains("1. [chat] Trip to Lisbon\n   Last active: just now | Status: active\n"),
-        "{screen}"
-    );
+    assert!(screen.contains("1. [chat] Trip to Lisbon\n"), "{screen}");
+    assert!(screen.contains(" | Last active: just now | Status: active\n"), "{screen}");
+}
+
+#[test]
+fn a_project_without_conversations_is_offered_those_of_others() {
+    let world = World::new();
+    planted(&world);
+    world.write("other/.git/HEAD", "");
+    let Some(terminal) = Terminal::open(&world, 90, 20) else { return };
+
+    terminal.enter("cd ../other && rejoin resume");
+    let screen = terminal.wait_for("This project has no conversations yet. These are from other projects.");
+    terminal.key("Escape");
+    terminal.wait_for_last("$");
+    terminal.enter("cd ../project && rejoin resume --all-projects");
+    let everywhere = terminal.wait_for("Tab this project");
+
+    assert!(screen.contains(world.path("project").file_name().unwrap().to_str().unwrap()), "{screen}");
+    assert!(screen.contains("Trip to Porto") && everywhere.contains("Trip to Porto"), "{screen}{everywhere}");
 }
 
 #[test]

@@ -78,11 +78,11 @@ fn words_of_a_title_find_it_and_words_of_a_summary_too() {
 
 const TWO: &str = "\
 1. [chat] Trip to Lisbon
-   Last active: just now | Status: active
+   [lisb] | Last active: just now | Status: active
    Summary: About Trip to Lisbon.
 
 2. [chat] Trip to Porto
-   Last active: just now | Status: active
+   [port] | Last active: just now | Status: active
    Summary: About Trip to Porto.
 
 Resume one: rejoin resume NUMBER
@@ -91,10 +91,10 @@ Resume one: rejoin resume NUMBER
 #[test]
 fn several_matches_are_listed_and_a_number_chooses() {
     let world = World::new();
-    let [porto, ..] = three(&world);
-    let short = porto.short().to_string();
+    let [porto, lisbon, ..] = three(&world).map(|id| id.short().to_string());
+    let short = porto.clone();
 
-    let several = world.rejoin(["resume", "trip"]).run();
+    let several = world.rejoin(["resume", "trip"]).run().naming(&[(&porto, "[port]"), (&lisbon, "[lisb]")]);
     let chosen = world.rejoin(["resume", "2"]).run();
 
     let told = "error: not running in a terminal to choose one of 2\n\
@@ -112,9 +112,10 @@ fn the_list_shows_what_can_be_resumed() {
     let text = world.rejoin(["resume", "--list", "--limit", "1"]).run();
     let script = world.rejoin(["resume", "--list", "--json"]).run().json();
 
-    let expected = "1. [chat] Taxes\n   Last active: just now | Status: paused\n   Summary: About Taxes.\n\n\
+    let expected = "1. [chat] Taxes\n   [id] | Last active: just now | Status: paused\n   Summary: About Taxes.\n\n\
                     2 more: rejoin resume --list --limit 3\nResume one: rejoin resume NUMBER\n";
-    assert_eq!(text, Outcome::answer(expected));
+    let short = taxes.short().to_string();
+    assert_eq!(text.naming(&[(&short, "[id]")]), Outcome::answer(expected));
     let first = &script["items"][0];
     let seen =
         json!([script["total"], script["next_cursor"], first["id"], first["status"], first["summary"]]);

@@ -163,7 +163,7 @@ fn a_list_tells_when_a_conversation_expires() {
     let listed = world.rejoin(["list", "--json"]).run().json();
 
     let at = world.archive().conversation(id).unwrap().last_active_at.plus_micros(30 * DAY);
-    assert!(shown.contains("Expires: "), "{shown}");
+    assert!(shown.contains("(expires in 2d)"), "{shown}");
     assert_eq!(listed["items"][0]["expires_at"], json!(at));
 }
 

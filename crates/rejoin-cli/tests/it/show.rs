@@ -6,6 +6,7 @@ use std::process::Stdio;
 use rejoin::Message;
 use serde_json::json;
 
+use crate::terminal::Terminal;
 use crate::world::{Outcome, World, short};
 
 const TALK: &str = r#"{"role":"user","content":"Where to eat?","created_at":"2026-01-15T10:30:00Z","label":"food"}
@@ -188,4 +189,24 @@ fn a_conversation_that_does_not_fit_in_memory_is_shown() {
         assert!(rest > 70_000, "{rest} bytes are left");
         assert!((1..50_000).contains(&kilobytes), "{length}: {kilobytes} kB");
     }
+}
+
+#[test]
+fn a_terminal_shows_replies_drawn_and_a_pipe_as_they_were_written() {
+    let world = World::new();
+    world.started("Lisbon");
+    let long = "x".repeat(70);
+    let reply = format!("# Food\n\n- a *tasca*\n\n```sh\n{long}\n```\n");
+    let line = json!({"role": "assistant", "content": reply});
+    world.append("lisbon", &format!("{{\"role\":\"user\",\"content\":\"# Where?\"}}\n{line}\n"));
+    let Some(terminal) = Terminal::open(&world, 60, 24) else { return };
+
+    terminal.enter("clear; rejoin show lisbon");
+    let screen = terminal.wait_for("a tasca");
+    let piped = world.rejoin(["show", "lisbon"]).run().stdout;
+
+    let (first, rest) = long.split_at(58);
+    let lines = ["  # Where?", "  Food", "  • a tasca", &format!("  {first}"), &format!("  {rest}")];
+    assert!(lines.iter().all(|line| screen.lines().any(|own| own.trim_end() == *line)), "{screen}");
+    assert!(piped.contains("\n  # Food\n\n  - a *tasca*\n\n  ```sh\n"), "{piped}");
 }

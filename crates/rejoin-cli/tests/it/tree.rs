@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use crate::terminal::Terminal;
 use crate::world::{Outcome, World, short};
 
 /// The documents' example: two follow-ups to one answer.
@@ -178,4 +179,21 @@ fn a_wrong_name_or_style_is_refused() {
     let expected = "error: no conversation or message `nosuch`\nhint: run `rejoin list` to see conversations, `rejoin tree` for messages\n";
     assert_eq!(name, Outcome::failure(1, expected));
     assert_eq!(style.code, 2);
+}
+
+#[test]
+fn on_a_terminal_the_tree_is_compact_and_fits_unless_it_is_the_documented_one() {
+    let world = World::new();
+    world.started("Lisbon");
+    let ids = example(&world);
+    let Some(terminal) = Terminal::open(&world, 50, 24) else { return };
+
+    terminal.enter("clear; rejoin tree lisbon");
+    let compact = terminal.wait_for("------");
+    terminal.enter("clear; rejoin conversation list lisbon --no-pager");
+    let full = terminal.wait_for("(2024-01-15 10:35)");
+
+    let line = format!("{} [ASSISTANT] Of course! What do you need?", ids[1]);
+    assert!(compact.lines().any(|own| own.trim_end() == line), "{compact}");
+    assert!(full.contains(&format!("  {} (2024-01-15 10:31)", ids[1])), "{full}");
 }

@@ -24,6 +24,7 @@ mod import;
 mod imports;
 mod marks;
 mod name;
+mod of_source;
 mod order;
 mod parts;
 mod path_reader;

@@ -1,12 +1,14 @@
 //! Listing, searching and counting.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::archive::{Archive, ArchiveReader, decode};
 use crate::error::Result;
 use crate::model::{
-    ConversationId, Message, MessageId, Role, Status, StoredConversation, Time, WordQuery, each_word,
+    Block, ConversationId, Message, MessageId, Role, Status, StoredConversation, Time, WordQuery, each_word,
+    fold,
 };
 use crate::store::{Capabilities, Cursor, Hit, ListQuery, Order, SearchOrder, SearchQuery, Selection};
 
@@ -24,6 +26,11 @@ pub struct List {
     pub idle_since: Option<Time>,
     /// Only this kind.
     pub kind: Option<String>,
+    /// Every kind but this one.
+    pub except_kind: Option<String>,
+    /// Only those imported from this format, by its name; the empty name means those that began here. No
+    /// index answers this, so each conversation's header is read.
+    pub source: Option<String>,
     /// Also those past their own expiry.
     pub includes_expired: bool,
     /// Continue where a page ended.
@@ -40,6 +47,7 @@ impl List {
             status: self.status,
             idle_since: self.idle_since,
             kind: self.kind.as_deref(),
+            except_kind: self.except_kind.as_deref(),
             only: None,
             unexpired_at: (!self.includes_expired).then_some(now),
             after: self.cursor.as_deref().map(Cursor::from_text).transpose()?,
@@ -69,6 +77,9 @@ pub struct Search {
     pub conversation: Option<ConversationId>,
     /// Only this project.
     pub project: Option<String>,
+    /// Only conversations imported from this format, as in [`List`]. The conversation of each message that
+    /// is found is looked at.
+    pub source: Option<String>,
     /// Only this role.
     pub role: Option<Role>,
     /// Only messages of this time or later.
@@ -148,7 +159,11 @@ impl Archive {
     pub fn list(&self, list: &List) -> Result<Listed<StoredConversation>> {
         let project = list.project.as_deref().map(|project| self.projects().key_as_kept(project));
         let now = self.now();
-        let page = self.page(&list.query(project.as_deref(), now, or_twenty(list.limit))?, now)?;
+        let query = list.query(project.as_deref(), now, or_twenty(list.limit))?;
+        if let Some(source) = &list.source {
+            return self.list_of_source(source, query, now);
+        }
+        let page = self.page(&query, now)?;
         self.note_left_out(&page.damaged);
         Ok(Listed {
             items: page.items.into_iter().map(decode).collect::<Result<_>>()?,
@@ -172,7 +187,10 @@ impl Archive {
             after: search.cursor.as_deref().map(Cursor::from_text).transpose()?,
             limit: or_twenty(search.limit),
         };
-        let page = self.store().search(&query)?;
+        let page = match &search.source {
+            Some(source) => self.search_of_source(source, &query)?,
+            None => self.store().search(&query)?,
+        };
         let hit = |hit: Hit| SearchHit {
             conversation: hit.conversation,
             message: hit.message,
@@ -232,10 +250,19 @@ impl ArchiveReader<'_> {
 
     /// Counts the conversations on all pages of a list.
     pub fn count(&self, list: &List) -> Result<u64> {
+        Ok(self.count_excepted(list)?.0)
+    }
+
+    /// Counts the conversations on all pages of a list, and those of the kind that it leaves out.
+    pub fn count_excepted(&self, list: &List) -> Result<(u64, u64)> {
+        if list.source.is_some() {
+            return self.count_of_source(list);
+        }
         let project = list.project.as_deref().map(|project| self.archive.projects().key_as_kept(project));
         let query = list.query(project.as_deref(), self.archive.now(), 0)?;
         let query = ListQuery { after: None, counts_total: true, ..query };
-        Ok(self.archive.store().list(&query)?.total.unwrap_or_default())
+        let page = self.archive.store().list(&query)?;
+        Ok((page.total.unwrap_or_default(), page.excepted.unwrap_or_default()))
     }
 
     /// Calls `visit` with every conversation that `list` admits, newest activity first, page by page.
@@ -287,13 +314,28 @@ const fn or_twenty(limit: usize) -> usize {
 
 /// The block that holds the most of what was looked for, cut around its first match.
 fn snippet(message: &Message, words: &WordQuery) -> Snippet {
-    let texts: Vec<_> = message.blocks.iter().filter_map(|block| block.words()).collect();
+    let texts = message.blocks.iter().flat_map(|block| match block {
+        Block::Text(text) => {
+            message.pieces(&text.text).into_iter().map(|(name, piece)| (name, Cow::from(piece))).collect()
+        }
+        block => block.words().map(|words| (None, words)).into_iter().collect::<Vec<_>>(),
+    });
+    let texts: Vec<(Option<&str>, Cow<'_, str>)> = texts.collect();
     let count = |text: &str| {
         let mut count = 0;
         each_word(text, |word| count += usize::from(words.wants(word)));
         count
     };
-    let Some(text) = texts.iter().max_by_key(|text| count(text)) else { return Default::default() };
+    // What a program added is shown only where nothing that was said has the words, and folded there.
+    let rank = |(name, text): &&(Option<&str>, Cow<'_, str>)| match (name, count(text)) {
+        (_, 0) => (0, 0),
+        (Some(_), count) => (1, count),
+        (None, count) => (2, count),
+    };
+    let Some((name, text)) = texts.iter().max_by_key(rank) else { return Default::default() };
+    if let Some(name) = name {
+        return Snippet { text: fold(name, text), matches: Vec::new() };
+    }
     let line: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let found = matches(&line, words);
     let start = found.first().map_or(0, |(start, _)| floor(&line, start.saturating_sub(SNIPPET / 4)));

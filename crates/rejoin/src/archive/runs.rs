@@ -16,7 +16,7 @@ impl Runs {
     /// The runs that `goes` admits, of the whole store.
     pub(super) fn of(archive: &Archive, goes: fn(&StoredConversation) -> bool) -> Result<Self> {
         let mut runs = Self::default();
-        archive.each_run(&mut |run| {
+        archive.each_run(None, &mut |run| {
             // What started a run whose header cannot be read is not known.
             let Ok(run) = run else { return Ok(()) };
             if let Some(parent) = run.parent().filter(|_| goes(&run)) {

@@ -1,5 +1,6 @@
 //! Runs of sub-agents: conversations of their own, linked to the message that asked for them.
 
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::str::FromStr;
 
@@ -7,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::archive::{Archive, ArchiveSubagents, Handle, decode};
 use crate::error::{Error, Result};
-use crate::model::{Conversation, ConversationId, Json, MessageId, StoredConversation};
+use crate::model::{Conversation, ConversationId, Json, MessageId, StoredConversation, Time};
 use crate::store::ListQuery;
 
 /// The kind of such a conversation, and the beginning of its label.
@@ -135,19 +136,48 @@ impl ArchiveSubagents<'_> {
     /// Runs of sub-agents, newest activity first.
     pub fn list(&self, which: &Subagents) -> Result<Vec<StoredConversation>> {
         let mut found = Vec::new();
-        self.archive.each_run(&mut |stored| {
+        self.archive.each_run(None, &mut |stored| {
             found.extend(Some(stored?).filter(|stored| which.includes(stored)));
             Ok(())
         })?;
         Ok(found)
     }
+
+    /// Counts the runs below each of these conversations: those it started, and those that they started.
+    ///
+    /// Only runs that were active since the oldest of these conversations began are looked at.
+    pub fn count_below(&self, conversations: &[StoredConversation]) -> Result<HashMap<ConversationId, u64>> {
+        let mut counts = HashMap::new();
+        let Some(oldest) = conversations.iter().map(|stored| stored.created_at).min() else {
+            return Ok(counts);
+        };
+        let mut parents: HashMap<ConversationId, ConversationId> = HashMap::new();
+        self.archive.each_run(Some(oldest), &mut |run| {
+            let Ok(run) = run else { return Ok(()) };
+            parents.extend(run.parent().map(|parent| (run.id, parent.conversation)));
+            Ok(())
+        })?;
+        let asked: HashSet<ConversationId> = conversations.iter().map(|stored| stored.id).collect();
+        for run in parents.keys() {
+            // Damage can make a run its own ancestor, so each is met once.
+            let (mut met, mut below) = (HashSet::from([*run]), parents.get(run));
+            while let Some(id) = below.filter(|id| met.insert(**id)) {
+                if asked.contains(id) {
+                    *counts.entry(*id).or_default() += 1;
+                }
+                below = parents.get(id);
+            }
+        }
+        Ok(counts)
+    }
 }
 
 impl Archive {
-    /// Visits every run of a sub-agent, newest activity first. One whose header cannot be read is an
-    /// error that the visitor may pass over.
+    /// Visits every run of a sub-agent, or those that were active since a time, newest activity first. One
+    /// whose header cannot be read is an error that the visitor may pass over.
     pub(super) fn each_run(
         &self,
+        since: Option<Time>,
         visit: &mut dyn FnMut(Result<StoredConversation>) -> Result<()>,
     ) -> Result<()> {
         let now = self.now();
@@ -155,8 +185,10 @@ impl Archive {
         loop {
             let page = self.page(&query, now)?;
             self.note_left_out(&page.damaged);
-            page.items.into_iter().try_for_each(|row| visit(decode(row)))?;
-            query.after = page.next;
+            let is_over = page.items.last().is_some_and(|row| since.is_some_and(|since| row.active < since));
+            let recent = page.items.into_iter().filter(|row| since.is_none_or(|since| row.active >= since));
+            recent.map(decode).try_for_each(&mut *visit)?;
+            query.after = page.next.filter(|_| !is_over);
             if query.after.is_none() {
                 return Ok(());
             }

@@ -8,7 +8,7 @@ use std::fmt;
 use crate::model::{Block, Fields, Json, Message, Role, ToolResult};
 
 /// Why the model stopped, for a reply that was cut off.
-const INTERRUPTED: &str = "interrupted";
+pub(super) const INTERRUPTED: &str = "interrupted";
 
 /// What stands for the result of a call that never came back.
 const NO_RESULT: &str = "interrupted before it finished";

@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::model::{ConversationId, Digest, Fields, MessageId, Redacted, Time, fast_parse};
+use crate::model::preview::INTERRUPTED_MARK;
+use crate::model::{ConversationId, Digest, Fields, MessageId, Redacted, Time, begins_injected, fast_parse};
 
 /// Titles and labels stand in lists; longer ones are text.
 pub(crate) const TITLE_BYTES: usize = 1_000;
@@ -381,11 +382,17 @@ impl StoredConversation {
         self.conversation.origin.is_some()
     }
 
-    /// The title, or what stands for it: the beginning of the first message.
+    /// True when the newest reply with text was interrupted, as far as its preview tells.
+    pub fn is_interrupted(&self) -> bool {
+        self.last.ends_with(INTERRUPTED_MARK)
+    }
+
+    /// The title, or what stands for it: the beginning of the first message. What a program added to a
+    /// message is neither.
     pub fn title(&self) -> &str {
         match self.conversation.title.as_deref() {
-            Some(title) if !title.trim().is_empty() => title,
-            _ if self.first.is_empty() => "untitled",
+            Some(title) if !title.trim().is_empty() && !begins_injected(title) => title,
+            _ if self.first.is_empty() || begins_injected(&self.first) => "untitled",
             _ => &self.first,
         }
     }

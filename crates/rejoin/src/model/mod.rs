@@ -7,6 +7,7 @@ mod conversation;
 mod digest;
 mod fast_parse;
 mod id;
+mod injected;
 mod json;
 mod language;
 mod message;
@@ -28,6 +29,9 @@ pub use conversation::{
 pub use digest::Digest;
 pub use id::{ConversationId, MessageId, ShortId};
 pub(crate) use id::{SHORT_LENGTH, slug};
+#[cfg(feature = "formats")]
+pub(crate) use injected::begins_as_codex_does;
+pub(crate) use injected::{begins_injected, fold, is_preamble};
 pub use json::{Fields, Json};
 pub(crate) use language::{each_sentence, is_common_word, word_root};
 pub(crate) use message::SOURCE;

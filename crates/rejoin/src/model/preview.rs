@@ -1,5 +1,6 @@
 //! What a list shows of a conversation: how it began and how it stands.
 
+use crate::model::complete::INTERRUPTED;
 use crate::model::{Block, Message, Role};
 
 /// Characters of a message that a list shows.
@@ -10,6 +11,9 @@ const MORE: &str = "...";
 
 /// The field of a message's `extra` that is true when a program added the message, and not the person.
 pub(crate) const INJECTED: &str = "injected";
+
+/// Stands behind the preview of a reply that was interrupted, so that a list can tell without reading it.
+pub(super) const INTERRUPTED_MARK: &str = " [interrupted]";
 
 /// The first characters of a text on one line, with `...` when there is more.
 pub(crate) fn preview(text: &str) -> String {
@@ -49,19 +53,24 @@ impl Message {
         shorten(self.texts().flat_map(str::split_whitespace))
     }
 
-    /// What a list shows of a conversation whose user says this first. None for any other role, for a message
-    /// that a program added, for a summary, and for a message without text.
+    /// What a list shows of a conversation whose user says this first, without what a program added. None for
+    /// any other role, for a message that a program added, for a summary, and for a message without text.
     pub(crate) fn first_preview(&self) -> Option<String> {
         let is_said = self.role == Role::User
             && self.extra.field(INJECTED).is_none()
             && !self.blocks.iter().any(|block| matches!(block, Block::Summary(_)));
-        is_said.then(|| self.preview()).filter(|preview| !preview.is_empty())
+        let said = || self.texts().flat_map(|text| self.pieces(text)).filter(|(name, _)| name.is_none());
+        let preview = || shorten(said().flat_map(|(_, piece)| piece.split_whitespace()));
+        is_said.then(preview).filter(|preview| !preview.is_empty())
     }
 
-    /// What a list shows of a conversation whose newest reply is this. None for any other role and for a
-    /// reply without text, such as one that only calls tools.
+    /// What a list shows of a conversation whose newest reply is this, with a mark if it was interrupted.
+    /// None for any other role and for a reply without text, such as one that only calls tools.
     pub(crate) fn last_preview(&self) -> Option<String> {
-        (self.role == Role::Assistant).then(|| self.preview()).filter(|preview| !preview.is_empty())
+        let preview =
+            (self.role == Role::Assistant).then(|| self.preview()).filter(|preview| !preview.is_empty())?;
+        let is_interrupted = self.finish.as_deref() == Some(INTERRUPTED);
+        Some(if is_interrupted { preview + INTERRUPTED_MARK } else { preview })
     }
 }
 
@@ -114,6 +123,14 @@ mod tests {
     }
 
     #[test]
+    fn the_preview_of_an_interrupted_reply_is_marked() {
+        let mut reply = Message::assistant("x".repeat(101));
+        reply.finish = Some("interrupted".to_owned());
+
+        assert_eq!(reply.last_preview(), Some(format!("{}... [interrupted]", "x".repeat(100))));
+    }
+
+    #[test]
     fn the_preview_of_a_message_is_that_of_its_text() {
         let message =
             Message::new(Role::User, ["one ", " ", "two", &"x".repeat(200)].map(Block::text).into());
@@ -131,7 +148,8 @@ mod tests {
             injected,
             Message::assistant("Hello, how can I help?"),
             Message::user(" "),
-            Message::user("Where is my bicycle?"),
+            Message::user("<environment_context>\n<cwd>/home/ada</cwd>\n</environment_context>"),
+            Message::user("<system-reminder>\nBe kind.\n</system-reminder>\nWhere is my bicycle?"),
             Message::user("And my car?"),
             Message::assistant("In the shed."),
             Message::new(Role::Assistant, vec![Block::tool_call("c", "look", Json::parse("{}").unwrap())]),

@@ -118,9 +118,10 @@ pub trait Read: Send + Sync {
     /// A row tells everything that is known. The newest activity comes first. Of equal activity the greater
     /// id comes first. A cursor continues after the last row of a page. It never skips or repeats a row that
     /// did not change. A list can be filtered by project. It can be filtered by status. When a time is given,
-    /// an active conversation that was last active by then counts as paused. It can be filtered by kind. It
-    /// can be filtered by id. All filters must hold. When a time is given, conversations that expired by then
-    /// are left out. A total counts all rows that match, on whatever page.
+    /// an active conversation that was last active by then counts as paused. It can be filtered by kind. A
+    /// list can leave out a kind, and then says how many it left out. It can be filtered by id. All filters
+    /// must hold. When a time is given, conversations that expired by then are left out. A total counts all
+    /// rows that match, on whatever page.
     fn list(&self, query: &ListQuery<'_>) -> Result<Page<Row>>;
 
     /// Finds conversations and messages by what a person may type.

@@ -43,6 +43,8 @@ pub struct Page<T> {
     pub next: Option<Cursor>,
     /// How many there are on all pages, when it was asked for.
     pub total: Option<u64>,
+    /// How many more there would be without [`ListQuery::except_kind`], when the total was asked for.
+    pub excepted: Option<u64>,
     /// What could not be looked at, because it is damaged or does not open, in words.
     pub damaged: Vec<String>,
 }
@@ -50,8 +52,8 @@ pub struct Page<T> {
 impl<T> Page<T> {
     /// The same page of something else.
     pub(crate) fn map<U>(self, change: impl FnMut(T) -> U) -> Page<U> {
-        let Self { items, next, total, damaged } = self;
-        Page { items: items.into_iter().map(change).collect(), next, total, damaged }
+        let Self { items, next, total, excepted, damaged } = self;
+        Page { items: items.into_iter().map(change).collect(), next, total, excepted, damaged }
     }
 }
 
@@ -105,6 +107,8 @@ pub struct ListQuery<'a> {
     pub idle_since: Option<Time>,
     /// Only this kind.
     pub kind: Option<&'a str>,
+    /// Every kind but this one.
+    pub except_kind: Option<&'a str>,
     /// Only these conversations.
     pub only: Option<&'a [ConversationId]>,
     /// Leave out conversations whose own expiry is at or before this time.
@@ -223,7 +227,7 @@ impl SearchQuery<'_> {
         let more = hits.len() > self.limit;
         hits.truncate(self.limit);
         let next = hits.last().filter(|_| more).map(Hit::cursor);
-        Page { items: hits, next, total: None, damaged: Vec::new() }
+        Page { items: hits, next, total: None, excepted: None, damaged: Vec::new() }
     }
 }
 

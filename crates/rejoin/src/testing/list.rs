@@ -192,6 +192,27 @@ pub(super) fn a_list_can_be_filtered_by_kind(trial: &mut Trial<'_>) -> Result<()
     lists(trial, ListQuery { kind: Some("chat"), ..EVERYTHING }, &[1, 3])
 }
 
+/// A list can leave out a kind, and then says how many it left out.
+pub(super) fn a_list_can_leave_out_a_kind_and_says_how_many(trial: &mut Trial<'_>) -> Result<()> {
+    let open = ListQuery { except_kind: Some("chat"), ..EVERYTHING };
+    lists(trial, open, &[2])?;
+    let cases = [
+        ListQuery { counts_total: true, limit: 1, ..open },
+        ListQuery { counts_total: true, project: Some("blue"), ..open },
+        ListQuery { counts_total: true, status: Some(Status::Active), except_kind: Some("review"), ..open },
+        ListQuery { counts_total: true, except_kind: None, ..open },
+    ];
+
+    let counted = trial.observe(|store| {
+        let counts = |query| store.list(query).map(|page| (page.total, page.excepted));
+        cases.iter().map(counts).collect::<Result<Vec<_>>>()
+    })?;
+
+    let expected = [(1, 2), (0, 1), (1, 0), (3, 0)].map(|(total, excepted)| (Some(total), Some(excepted)));
+    assert_eq!(counted, expected);
+    Ok(())
+}
+
 /// It can be filtered by id.
 pub(super) fn a_list_can_be_filtered_by_id(trial: &mut Trial<'_>) -> Result<()> {
     // Far more than one statement of a database may have parameters.

@@ -95,6 +95,7 @@ pub(crate) const EVERYTHING: ListQuery<'static> = ListQuery {
     status: None,
     idle_since: None,
     kind: None,
+    except_kind: None,
     only: None,
     unexpired_at: None,
     after: None,

@@ -129,6 +129,7 @@ rules! { $
         a_list_can_be_filtered_by_status,
         an_active_conversation_that_is_idle_counts_as_paused,
         a_list_can_be_filtered_by_kind,
+        a_list_can_leave_out_a_kind_and_says_how_many,
         a_list_can_be_filtered_by_id,
         all_filters_must_hold,
         expired_conversations_are_left_out,

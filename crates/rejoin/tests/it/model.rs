@@ -147,6 +147,8 @@ struct Filter {
     status: Option<usize>,
     idle_since: Option<usize>,
     kind: Option<bool>,
+    /// The kind is left out instead.
+    excepts: bool,
     expires: Option<usize>,
 }
 
@@ -216,14 +218,16 @@ fn filter() -> impl Strategy<Value = Filter> {
         prop::option::weighted(0.3, 0..3usize),
         prop::option::weighted(0.3, 0..TIMES.len()),
         prop::option::weighted(0.3, any::<bool>()),
+        any::<bool>(),
         prop::option::weighted(0.3, 0..TIMES.len()),
     )
-        .prop_map(|(conversation, project, status, idle_since, kind, expires)| Filter {
+        .prop_map(|(conversation, project, status, idle_since, kind, excepts, expires)| Filter {
             conversation,
             project,
             status,
             idle_since,
             kind,
+            excepts,
             expires,
         })
 }
@@ -515,14 +519,15 @@ fn list(store: &dyn Read, filter: &Filter, limit: usize) -> Answer {
             project: filter.project.map(color),
             status: filter.status.map(|choice| Status::ALL[choice]),
             idle_since: filter.idle_since.map(time),
-            kind: filter.kind.map(color),
+            kind: filter.kind.filter(|_| !filter.excepts).map(color),
+            except_kind: filter.kind.filter(|_| filter.excepts).map(color),
             only: only.as_ref().map(<[_; 2]>::as_slice),
             unexpired_at: filter.expires.map(time),
             after,
             limit,
             counts_total: true,
         })?;
-        Ok(((page.items, page.total), page.next))
+        Ok(((page.items, page.total, page.excepted), page.next))
     })
 }
 

@@ -47,7 +47,7 @@ struct PrintArgs {
 
 pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     match args.action {
-        Action::List(args) => tree::run(args, context),
+        Action::List(args) => tree::run(args.in_full(), context),
         Action::Print(args) => {
             show::run(show::Args { id: Some(args.id), branch: None, full: args.full, view: None }, context)
         }

@@ -1,7 +1,9 @@
-//! One conversation in a list, drawn for the width of the screen.
+//! One conversation in a list with its details, drawn for the width of the screen.
 
 use rejoin::{Hold, StoredConversation};
 
+use super::line::{Entry, Mark};
+use crate::source;
 use crate::ui::paint::{Meaning, Paint};
 use crate::ui::when::Clock;
 use crate::ui::{clean, fit, size};
@@ -15,14 +17,6 @@ const NARROWEST_TITLE: usize = 16;
 /// The longest kind shown in full; it is a word, and the title matters more.
 const LONGEST_KIND: usize = 20;
 
-/// Whether an entry is marked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mark {
-    /// The project's active conversation.
-    Active,
-    None,
-}
-
 /// How to draw.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Look<'a> {
@@ -34,7 +28,8 @@ pub(super) struct Look<'a> {
 
 impl Look<'_> {
     /// Draws a conversation: a heading, facts, and the beginnings of its first message and its last answer.
-    pub(super) fn entry(&self, stored: &StoredConversation, mark: Mark, project: Option<&str>) -> String {
+    pub(super) fn entry(&self, entry: &Entry<'_>) -> String {
+        let Entry { stored, mark, project, runs, .. } = *entry;
         let mut drawn = self.heading(stored, mark);
         let settings = &stored.conversation.settings;
         let known = |name: &Option<String>| name.as_deref().map_or("unknown".to_owned(), clean::line);
@@ -51,6 +46,12 @@ impl Look<'_> {
             format!("Provider: {} ({})", known(&settings.provider), known(&settings.model)),
             format!("Updated: {}", self.clock.minute(active)),
         ]);
+        let program = source::program(stored).map(|program| format!("Source: {}", clean::line(program)));
+        let runs = (runs > 0).then(|| format!("Sub-agent runs: {}", size::number(runs)));
+        let more: Vec<String> = program.into_iter().chain(runs).collect();
+        if !more.is_empty() {
+            drawn += &self.facts(&more);
+        }
         if let Some(project) = project {
             drawn += &self.facts(&[format!("Project: {}", clean::line(project))]);
         }
@@ -183,7 +184,8 @@ mod tests {
     fn drawn(stored: &StoredConversation, mark: Mark, screen: Option<usize>) -> String {
         let clock = Clock::new(NOW, TimeZone::UTC);
         let look = Look { clock: &clock, paint: Paint::Plain, screen };
-        look.entry(stored, mark, Some("/home/ada/trip"))
+        let project = Some("/home/ada/trip");
+        look.entry(&Entry { stored, mark, project, runs: 0, is_below: false })
     }
 
     #[test]

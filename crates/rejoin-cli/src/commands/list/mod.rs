@@ -1,26 +1,38 @@
 //! `rejoin list`: the conversations of a project, page by page.
 
 mod draw;
+mod line;
+mod runs;
 
-use std::collections::HashMap;
 use std::io::Write;
 
 use rejoin::{Archive, ConversationId, List, Listed, Status, StoredConversation, Time};
 
 use crate::context::Context;
 use crate::error::Failure;
+use crate::project_names::{ProjectNames, are_several};
 use crate::retention::{self, Ahead, Policies};
-use crate::shapes::{self, ConversationShape};
+use crate::shapes;
+use crate::source;
+use crate::ui::size;
+
+use self::line::{Entry, Lines, Mark};
+use self::runs::{Run, Runs};
 
 /// List conversations, most recently active first
 ///
-/// The arrow marks the active conversation, which `rejoin append` adds to. Use an ID, or its first
-/// characters, with the other commands.
+/// One line each: ID, age, the program it was imported from or the model, messages and title. The arrow
+/// marks the active conversation, which `rejoin append` adds to. Use an ID, or its first characters, with
+/// the other commands.
+///
+/// Sub-agent runs are counted after the conversation that started them.
 #[derive(Debug, clap::Args)]
 #[command(visible_alias = "ls", after_help = "\
 Examples:
   rejoin list
   rejoin list --all-projects --limit 50
+  rejoin list --source claude --long
+  rejoin list --subagent reviewer
   rejoin list --status paused --json")]
 pub(crate) struct Args {
     /// Include all projects
@@ -46,54 +58,89 @@ pub(crate) struct Args {
     /// Include expired conversations
     #[arg(long)]
     include_expired: bool,
+
+    /// Only those imported from this program's files; `rejoin` for those that began here
+    #[arg(long, value_name = "NAME", value_parser = source::parser())]
+    source: Option<String>,
+
+    /// Show runs of sub-agents, too
+    #[arg(long)]
+    subagents: bool,
+
+    /// Only runs of this sub-agent, or this one run of it
+    #[arg(long, value_name = "NAME[:RUN]", value_parser = clap::value_parser!(Run),
+          conflicts_with_all = ["cursor", "kind", "subagents"])]
+    subagent: Option<Run>,
+
+    /// Show status, size, provider and the first and last words of each
+    #[arg(long)]
+    long: bool,
 }
 
 pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let archive = context.archive_to_read()?.passing_over_damage();
     let now = archive.now();
-    let query = args.query(now, &archive, context)?;
-    let (mut listed, total) = standing(&query, now, &archive, context)?;
+    let mut page = match &args.subagent {
+        Some(run) => runs::named(run, &args, &archive, context)?,
+        None => Page::read(&args, now, &archive, context)?,
+    };
     context.warn_of_missing(&archive.reader().passed_over(), "rejoin verify")?;
+    let items = &mut page.items;
+    items.iter_mut().for_each(|stored| *stored = context.as_of(now, stored.clone()));
     let ahead = if context.is_json() { Ahead::Any } else { Ahead::Notice };
     if args.all_projects {
-        let policies = Policies::of_listed(&listed.items, &archive, context)?;
-        listed.items.iter_mut().try_for_each(|stored| policies.date(stored, ahead, &archive))?;
+        let policies = Policies::of_listed(items, &archive, context)?;
+        items.iter_mut().try_for_each(|stored| policies.date(stored, ahead, &archive))?;
     } else {
-        listed.items.iter_mut().try_for_each(|stored| retention::date(stored, ahead, &archive, context))?;
+        items.iter_mut().try_for_each(|stored| retention::date(stored, ahead, &archive, context))?;
     }
-    let active = context.active_among(&listed.items, &archive)?;
+    let runs = Runs::of(&page, &args, &archive)?;
+    let active = context.active_among(&page.items, &archive)?;
     if context.is_json() {
-        let items: Vec<_> = listed.items.iter().map(|item| ConversationShape::of(item, active)).collect();
-        let next_cursor = listed.next_cursor.as_deref();
-        return context.answer_json(&shapes::Page { items, next_cursor, total: Some(total) });
+        let items = page.items.iter().map(|item| runs.shape(item, active)).collect();
+        let next_cursor = page.next_cursor.as_deref();
+        return context.answer_json(&shapes::Page { items, next_cursor, total: Some(page.total) });
     }
-    if total == 0 {
-        return tell_empty(&args, &listed.left_out, &archive, context);
+    if page.total == 0 {
+        return tell_empty(&args, &page, &archive, context);
     }
-    show(&Page { listed, total, active }, &args, &archive, context)
+    show(&page, &runs, active, &args, &archive, context)
 }
 
 impl Args {
     fn query(&self, now: Time, archive: &Archive, context: &Context) -> Result<List, Failure> {
-        let project = if self.all_projects { None } else { Some(context.project_key(archive)?) };
         Ok(List {
-            project,
+            project: self.project(archive, context)?,
             status: self.status,
             // A process that was killed cannot say that its conversation is paused.
             idle_since: Some(context.idle_since(now)),
             kind: self.kind.clone(),
+            except_kind: self.folds().then(|| runs::KIND.to_owned()),
+            source: self.source.as_deref().map(source::key),
             includes_expired: self.include_expired,
             cursor: self.cursor.clone(),
             limit: self.limit.into(),
         })
     }
 
-    /// The command that shows the next page of the same list.
-    fn next_page(&self, cursor: &str) -> String {
+    fn project(&self, archive: &Archive, context: &Context) -> Result<Option<String>, Failure> {
+        if self.all_projects { Ok(None) } else { context.project_key(archive).map(Some) }
+    }
+
+    /// Whether runs are counted behind what started them, and not listed.
+    const fn folds(&self) -> bool {
+        !self.subagents && self.subagent.is_none() && self.kind.is_none()
+    }
+
+    /// The same list, with something added.
+    fn command_with(&self, added: &str) -> String {
         let mut command = "rejoin list".to_owned();
-        if self.all_projects {
-            command.push_str(" --all-projects");
-        }
+        let flags = [
+            (self.all_projects, " --all-projects"),
+            (self.include_expired, " --include-expired"),
+            (self.subagents, " --subagents"),
+            (self.long, " --long"),
+        ];
         if self.limit != 10 {
             command.push_str(&format!(" --limit {}", self.limit));
         }
@@ -103,53 +150,78 @@ impl Args {
         if let Some(kind) = &self.kind {
             command.push_str(&format!(" --kind '{}'", kind.replace('\'', r"'\''")));
         }
-        if self.include_expired {
-            command.push_str(" --include-expired");
+        if let Some(source) = &self.source {
+            command.push_str(&format!(" --source {source}"));
         }
-        format!("{command} --cursor {cursor}")
+        flags.into_iter().filter(|(is_set, _)| *is_set).for_each(|(_, flag)| command.push_str(flag));
+        format!("{command} {added}")
     }
 }
 
-/// A page and the total, with each conversation as it stands at the time that the query was made for.
-fn standing(query: &List, now: Time, archive: &Archive, context: &Context) -> Result<(Listed<StoredConversation>, u64), Failure> {
-    let listed = archive.list(query)?;
-    let items = listed.items.into_iter().map(|stored| context.as_of(now, stored)).collect();
-    Ok((Listed { items, ..listed }, archive.reader().count(query)?))
-}
-
-/// What is shown at once.
+/// What is listed at once.
 struct Page {
-    listed: Listed<StoredConversation>,
+    items: Vec<StoredConversation>,
+    next_cursor: Option<String>,
+    left_out: Vec<String>,
     total: u64,
-    active: Option<ConversationId>,
+    /// Runs that the list leaves out, on all pages.
+    folded: u64,
 }
 
-fn show(shown: &Page, args: &Args, archive: &Archive, context: &Context) -> Result<(), Failure> {
-    let Page { listed, total, active } = shown;
-    let paths: HashMap<String, String> = match args.all_projects {
-        true => archive.projects().list()?.into_iter().map(|project| (project.key, project.path)).collect(),
-        false => HashMap::new(),
-    };
+impl Page {
+    fn read(args: &Args, now: Time, archive: &Archive, context: &Context) -> Result<Self, Failure> {
+        let query = args.query(now, archive, context)?;
+        let Listed { items, next_cursor, left_out } = archive.list(&query)?;
+        let (total, folded) = archive.reader().count_excepted(&query)?;
+        Ok(Self { items, next_cursor, left_out, total, folded })
+    }
+}
+
+fn show(
+    shown: &Page,
+    runs: &Runs,
+    active: Option<ConversationId>,
+    args: &Args,
+    archive: &Archive,
+    context: &Context,
+) -> Result<(), Failure> {
+    let names = if args.all_projects { ProjectNames::of(archive)? } else { ProjectNames::default() };
     let clock = context.clock();
-    let look = draw::Look { clock: &clock, paint: context.paint(), screen: context.columns() };
+    let (paint, screen) = (context.paint(), context.columns());
+    let is_several = args.all_projects && (args.long || are_several(&shown.items));
+    let name = |stored| if args.long { names.path_of(stored) } else { names.short_of(stored) };
+    let entries: Vec<Entry<'_>> = runs
+        .in_order(&shown.items)
+        .map(|(stored, is_below)| Entry {
+            stored,
+            mark: if active == Some(stored.id) { Mark::Active } else { Mark::None },
+            project: is_several.then(|| name(stored)),
+            runs: runs.folded(stored.id),
+            is_below,
+        })
+        .collect();
     context.show(|page| {
-        writeln!(page, "Saved Conversations:")?;
-        for item in &listed.items {
-            let key = item.conversation.project.as_deref().unwrap_or("none");
-            let project = args.all_projects.then(|| paths.get(key).map_or(key, String::as_str));
-            let mark = if *active == Some(item.id) { draw::Mark::Active } else { draw::Mark::None };
-            write!(page, "\n{}", look.entry(item, mark, project))?;
+        if args.long {
+            let look = draw::Look { clock: &clock, paint, screen };
+            writeln!(page, "Saved Conversations:")?;
+            entries.iter().try_for_each(|entry| write!(page, "\n{}", look.entry(entry)))?;
+        } else {
+            write!(page, "{}", Lines { clock: &clock, paint, screen }.draw(&entries))?;
         }
-        writeln!(page, "\nTotal: {total} conversation(s)")?;
-        if let Some(cursor) = &listed.next_cursor {
-            writeln!(page, "More: {}", args.next_page(cursor))?;
+        writeln!(page, "\nTotal: {} conversation(s)", shown.total)?;
+        if shown.folded > 0 {
+            let folded = size::count(shown.folded, "sub-agent run", "sub-agent runs");
+            writeln!(page, "And {folded}: {}", args.command_with("--subagents"))?;
+        }
+        if let Some(cursor) = &shown.next_cursor {
+            writeln!(page, "More: {}", args.command_with(&format!("--cursor {cursor}")))?;
         }
         Ok(())
     })
 }
 
 /// Says that there is nothing, and where something is.
-fn tell_empty(args: &Args, left_out: &[String], archive: &Archive, context: &Context) -> Result<(), Failure> {
+fn tell_empty(args: &Args, page: &Page, archive: &Archive, context: &Context) -> Result<(), Failure> {
     let everything = List { includes_expired: true, limit: 1, ..List::default() };
     let all = archive.reader().count(&everything)?;
     let own = archive.reader().count(&List { project: Some(context.project_key(archive)?), ..everything })?;
@@ -158,8 +230,13 @@ fn tell_empty(args: &Args, left_out: &[String], archive: &Archive, context: &Con
     if in_reach > 0 {
         let wide = if args.all_projects { " --all-projects" } else { "" };
         writeln!(answer, "No saved conversations match.")?;
-        writeln!(answer, "To see all {in_reach}: rejoin list --include-expired{wide}")?;
-    } else if !left_out.is_empty() {
+        // What is folded stays so unless nothing else is there.
+        let (all, runs) = match page.folded {
+            0 => (in_reach, ""),
+            folded => (in_reach.max(folded), " --subagents"),
+        };
+        writeln!(answer, "To see all {all}: rejoin list --include-expired{runs}{wide}")?;
+    } else if !page.left_out.is_empty() {
         writeln!(answer, "No conversation can be read.")?;
         writeln!(answer, "To see what is wrong: rejoin verify")?;
     } else {

@@ -11,6 +11,7 @@ use serde::Serialize;
 use crate::context::Context;
 use crate::error::Failure;
 use crate::shapes::Page;
+use crate::source;
 use crate::ui::{clean, period, quote};
 
 /// How many hits are shown unless told otherwise: about a screen.
@@ -39,6 +40,10 @@ pub(crate) struct Args {
     /// Only this role: user, assistant, tool or system
     #[arg(long)]
     role: Option<Role>,
+
+    /// Only conversations imported from this program; `rejoin` for those started here
+    #[arg(long, value_name = "NAME", value_parser = source::parser())]
+    source: Option<String>,
 
     /// Only messages since this time, such as 3d, yesterday or 2026-01-31
     #[arg(long, value_name = "WHEN")]
@@ -119,6 +124,7 @@ impl Args {
             text,
             conversation: None,
             project: if self.all_projects { None } else { Some(context.project_key(archive)?) },
+            source: self.source.as_deref().map(source::key),
             role: self.role,
             since: since.map_err(|error| Failure::usage(error.to_string()))?.map(Time::from_micros),
             order: match self.sort {
@@ -135,6 +141,7 @@ impl Args {
         let mut words = vec!["rejoin search".to_owned()];
         words.extend(self.all_projects.then(|| "--all-projects".to_owned()));
         words.extend(self.role.map(|role| format!("--role {}", role.as_str())));
+        words.extend(self.source.as_ref().map(|source| format!("--source {source}")));
         words.extend(self.since.as_ref().map(|since| format!("--since {}", quote::argument(since))));
         words.extend(self.limit.map(|limit| format!("--limit {limit}")));
         words.extend((self.sort == Sort::Best).then(|| "--sort best".to_owned()));
@@ -212,7 +219,7 @@ fn tell_nothing(args: &Args, search: &Search, archive: &Archive, context: &Conte
 }
 
 fn place(args: &Args) -> &'static str {
-    let is_narrowed = args.role.is_some() || args.since.is_some();
+    let is_narrowed = args.role.is_some() || args.source.is_some() || args.since.is_some();
     match (args.all_projects, is_narrowed) {
         (true, false) => "of any project",
         (true, true) => "of any project, with these options,",

@@ -4,12 +4,16 @@
 
 use std::io::{self, Write};
 
-use rejoin::{Block, Json, Media, MessageId, PathReader, PlainText, StoredConversation, StoredMessage};
 use rejoin::view::Compaction;
+use rejoin::{
+    Block, Json, Media, Message, MessageId, PathReader, PlainText, Role, StoredConversation, StoredMessage,
+};
 
 use crate::compaction::{Extent, facts, losses};
 use crate::error::Failure;
 use crate::prompt::attached_as;
+use crate::ui::cluster::clusters;
+use crate::ui::markdown::Markdown;
 use crate::ui::paint::{Meaning, Paint};
 use crate::ui::when::Clock;
 use crate::ui::{clean, fit, size};
@@ -86,8 +90,17 @@ impl Transcript<'_> {
         if message.is_error {
             parts.push(self.paint.apply(Meaning::Error, "failed"));
         }
+        if let Some(finish) = message.finish.as_deref().filter(|_| message.was_cut_short()) {
+            parts.push(self.paint.apply(Meaning::Warning, &clean::line(finish)));
+        }
         writeln!(output, "\n{}", parts.join(" "))?;
-        message.blocks.iter().try_for_each(|block| self.write_block(block, output))?;
+        for block in &message.blocks {
+            match block {
+                Block::Text(text) if message.role == Role::Assistant => self.write_reply(&text.text, output)?,
+                Block::Text(text) if self.length == Length::Short => self.write_said(message, &text.text, output)?,
+                block => self.write_block(block, output)?,
+            }
+        }
         match Compaction::from_message(message) {
             Some(Ok(compaction)) if compaction.tokens_before > 0 => self.write_compaction(&compaction, output),
             _ => Ok(()),
@@ -112,6 +125,37 @@ impl Transcript<'_> {
         let screen = self.screen.map(|columns| columns.saturating_sub(INDENTATION));
         for line in losses(&compaction.lost, extent, screen) {
             writeln!(output, "{:INDENTATION$}{}", "", self.paint.apply(Meaning::Dim, &line))?;
+        }
+        Ok(())
+    }
+
+    /// What somebody said. What a program added to it is folded.
+    fn write_said(&self, message: &Message, text: &str, output: &mut dyn Write) -> io::Result<()> {
+        for (name, piece) in message.pieces(text) {
+            match name {
+                None => self.write_text(Meaning::Plain, piece, output)?,
+                Some(name) => {
+                    let size = size::bytes(piece.len() as u64);
+                    self.write_text(Meaning::Dim, &format!("[{name}, {size}; --full shows it]"), output)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What a model wrote: drawn as the prompt draws it on a terminal with colours, and as it is elsewhere.
+    fn write_reply(&self, text: &str, output: &mut dyn Write) -> io::Result<()> {
+        let room = self.screen.map(|columns| columns.saturating_sub(INDENTATION));
+        let Some(room) = room.filter(|_| self.paint == Paint::Colored) else {
+            return self.write_text(Meaning::Plain, text, output);
+        };
+        let mut markdown = Markdown::new(self.paint);
+        let drawn = markdown.push(text, room) + &markdown.finish(room);
+        for line in drawn.lines().flat_map(|line| pieces(line, room)) {
+            match line.is_empty() {
+                true => writeln!(output)?,
+                false => writeln!(output, "{:INDENTATION$}{line}", "")?,
+            }
         }
         Ok(())
     }
@@ -187,6 +231,30 @@ impl Transcript<'_> {
     }
 }
 
+/// Cuts a drawn line where the screen ends. The terminal would go on at its left edge, where headings stand.
+fn pieces(line: &str, room: usize) -> Vec<String> {
+    let mut pieces = vec![String::new()];
+    let mut taken = 0;
+    for part in line.split_inclusive('m').flat_map(|part| {
+        let (text, style) = part.split_at(part.find('\u{1b}').unwrap_or(part.len()));
+        [(text, true), (style, false)]
+    }) {
+        if !part.1 {
+            pieces.last_mut().expect("there is always one").push_str(part.0);
+            continue;
+        }
+        for (cluster, columns) in clusters(part.0) {
+            if taken + columns > room.max(columns) {
+                pieces.push(String::new());
+                taken = 0;
+            }
+            taken += columns;
+            pieces.last_mut().expect("there is always one").push_str(cluster);
+        }
+    }
+    pieces
+}
+
 /// Says what a file is, since a terminal cannot show it.
 fn describe(media: &Media) -> String {
     let mut words = vec![media.kind.as_str().to_owned(), media.mime_type.clone()];
@@ -200,9 +268,18 @@ fn describe(media: &Media) -> String {
 #[cfg(test)]
 mod tests {
     use jiff::tz::TimeZone;
-    use rejoin::{Archive, Conversation, Message, Role};
+    use rejoin::{Archive, Conversation};
 
     use super::*;
+
+    #[test]
+    fn a_drawn_line_is_cut_where_the_screen_ends() {
+        let cut = pieces("\u{1b}[1mone two\u{1b}[0m three", 5);
+
+        assert_eq!(cut, ["\u{1b}[1mone t", "wo\u{1b}[0m th", "ree"]);
+        assert_eq!(pieces("", 5), [""]);
+        assert_eq!(pieces("日本", 1), ["日", "本"]);
+    }
 
     /// A conversation of one message with these blocks, as it is shown.
     fn shown(blocks: &str, screen: Option<usize>, length: Length) -> String {

@@ -26,6 +26,8 @@ pub(super) struct Item {
     pub(super) role: Role,
     pub(super) text: String,
     pub(super) label: Option<String>,
+    /// Why a reply ended, where it did not come to its end.
+    pub(super) cut_short: Option<String>,
     /// The named branches that end here.
     pub(super) branches: Vec<Branch>,
     /// Whether the next message will follow this one, though it is not the only one that could be.
@@ -33,11 +35,12 @@ pub(super) struct Item {
 }
 
 impl Item {
-    /// What is drawn before the text: the label, and where branches end.
+    /// What is drawn before the text: the label, how a reply was cut short, and where branches end.
     pub(super) fn mark(&self) -> Option<String> {
         let branches = self.branches.iter().map(|branch| format!("branch: {}", branch.title));
         let head = self.is_head.then(|| "current".to_owned());
-        let marks: Vec<String> = self.label.iter().cloned().chain(branches).chain(head).collect();
+        let label = self.label.iter().chain(&self.cut_short).cloned();
+        let marks: Vec<String> = label.chain(branches).chain(head).collect();
         (!marks.is_empty()).then(|| marks.join(", "))
     }
 }
@@ -58,6 +61,7 @@ pub(super) fn read(
             parent: seen.parent,
             time: message.created_at.unwrap_or(stored.created_at),
             role: message.role,
+            cut_short: message.finish.clone().filter(|_| message.was_cut_short()),
             text: match extent {
                 Extent::Beginning => gist(&message).chars().take(BEGINNING).collect(),
                 Extent::Whole => message.text(),
@@ -79,7 +83,7 @@ pub(super) fn read(
 
 /// The text, or what the first block says of itself.
 fn gist(message: &Message) -> String {
-    let text = message.text();
+    let text = message.folded_text();
     if !text.trim().is_empty() {
         return text;
     }

@@ -10,7 +10,7 @@ use rejoin::{Archive, List, MessageId, StoredConversation};
 use crate::context::Context;
 use crate::error::Failure;
 use crate::named;
-use crate::ui::clean;
+use crate::ui::{clean, fit};
 use crate::ui::paint::Meaning;
 use crate::ui::tree::{self, Drawing, Node, Style};
 
@@ -24,19 +24,32 @@ use self::item::{Extent, Item};
 #[command(after_help = "\
 Examples:
   rejoin tree
-  rejoin tree lisbon --style compact
+  rejoin tree lisbon --style full
   rejoin append --parent k3f9aB \"Or in Porto?\"     Start a branch at a message")]
 pub(crate) struct Args {
     /// The conversation; default: all of this project
     id: Option<String>,
 
-    /// The layout
-    #[arg(long, value_enum, default_value = "full")]
-    style: Style,
+    /// The layout; default: `compact` in a terminal, otherwise `full`
+    #[arg(long, value_enum)]
+    style: Option<Style>,
 
     /// Include all projects
     #[arg(long, conflicts_with = "id")]
     all_projects: bool,
+}
+
+impl Args {
+    /// The same in full style, unless another one was asked for.
+    pub(super) fn in_full(mut self) -> Self {
+        self.style.get_or_insert(Style::Full);
+        self
+    }
+
+    fn style(&self, context: &Context) -> Style {
+        let usual = if context.surroundings.terminal.stdout { Style::Compact } else { Style::Full };
+        self.style.unwrap_or(usual)
+    }
 }
 
 pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
@@ -62,14 +75,20 @@ fn answer(args: &Args, archive: &Archive, context: &Context) -> Result<(), Failu
     }
     let clock = context.clock();
     let drawing =
-        Drawing { style: args.style, clock: &clock, paint: context.paint(), screen: context.columns() };
+        Drawing { style: args.style(context), clock: &clock, paint: context.paint(), screen: context.columns() };
     context.show(|page| {
         let mut is_first = true;
         for stored in conversations.iter().filter(|stored| stored.messages > 0) {
             if args.id.is_none() {
                 let gap = if is_first { "" } else { "\n" };
-                let title = drawing.paint.apply(Meaning::Title, &clean::line(stored.title()));
-                let id = drawing.paint.apply(Meaning::Id, stored.id.short().as_str());
+                let short = stored.id.short();
+                let start = "Conversation : ".len() + short.as_str().len();
+                let title = match drawing.screen.filter(|_| drawing.style == Style::Compact) {
+                    Some(columns) => fit::snippet(stored.title(), columns.saturating_sub(start)),
+                    None => clean::line(stored.title()),
+                };
+                let title = drawing.paint.apply(Meaning::Title, &title);
+                let id = drawing.paint.apply(Meaning::Id, short.as_str());
                 writeln!(page, "{gap}Conversation {id}: {title}")?;
             }
             is_first = false;

@@ -84,6 +84,8 @@ struct Shape<'a> {
     text: &'a str,
     label: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    finish: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     conversation: Option<ConversationId>,
     #[serde(skip_serializing_if = "<[Branch]>::is_empty")]
     branches: &'a [Branch],
@@ -102,6 +104,7 @@ fn write_open(conversation: ConversationId, item: &Item, output: &mut dyn Write)
             created_at: item.time,
             text: &item.text,
             label: item.label.as_deref(),
+            finish: item.cut_short.as_deref(),
             conversation: item.parent.is_none().then_some(conversation),
             branches: &item.branches,
             head: item.is_head,
@@ -124,6 +127,7 @@ mod tests {
             role: Role::User,
             text: "x".to_owned(),
             label: None,
+            cut_short: None,
             branches: Vec::new(),
             is_head: false,
         }

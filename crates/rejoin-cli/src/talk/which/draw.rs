@@ -37,7 +37,8 @@ impl Look {
         let mut drawn =
             format!("{head}{}\n", self.paint.apply(Meaning::Title, &fit::truncate(&heading, room)));
         let facts = format!(
-            "Last active: {} | Status: {}",
+            "{} | Last active: {} | Status: {}",
+            stored.id.short(),
             self.clock.relative(stored.last_active_at.as_micros()),
             stored.conversation.status.as_str()
         );

@@ -21,7 +21,7 @@ use crate::ui::ask as question;
 /// means that the person changed their mind.
 pub(crate) fn choose(context: &Context, archive: &Archive, name: &str) -> Result<Option<Start>, Failure> {
     if name.is_empty() {
-        return pick(context, archive);
+        return pick(context, archive, Reach::Project);
     }
     match named(context, archive, name, Reach::Project)? {
         Found::One(start) => Ok(Some(start)),
@@ -29,9 +29,9 @@ pub(crate) fn choose(context: &Context, archive: &Archive, name: &str) -> Result
     }
 }
 
-/// Offers everything on the whole screen.
-pub(crate) fn pick(context: &Context, archive: &Archive) -> Result<Option<Start>, Failure> {
-    Ok(match picker::pick(context, archive)? {
+/// Offers conversations on the whole screen: at first these, which a key changes.
+pub(crate) fn pick(context: &Context, archive: &Archive, reach: Reach) -> Result<Option<Start>, Failure> {
+    Ok(match picker::pick(context, archive, reach)? {
         Picked::Conversation(id) => Some(Start::Conversation(id.to_string())),
         Picked::Message(id, message) => Some(Start::Message(format!("{id}/{message}"))),
         Picked::Nothing => None,

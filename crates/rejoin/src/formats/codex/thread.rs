@@ -7,18 +7,7 @@ use crate::formats::codex::line::{CodexEvent, CodexLine, CompactedPayload};
 use crate::formats::codex::prompts::Prompts;
 use crate::formats::thread_builder::ThreadBuilder;
 use crate::formats::{INJECTED, Reading, SourceConversation, SourceKept, SourceMessage};
-use crate::model::{Block, Json, Message, Other, Role, Summary, Usage};
-
-/// Prefixes of messages that the program adds in the user's name.
-const INJECTIONS: [&str; 7] = [
-    "<environment_context>",
-    "# AGENTS.md instructions",
-    "<user_instructions>",
-    "<INSTRUCTIONS>",
-    "<turn_aborted>",
-    "<model_switch>",
-    "<skill",
-];
+use crate::model::{Block, Json, Message, Other, Role, Summary, Usage, begins_as_codex_does};
 
 /// A thread while its lines are read.
 pub(super) struct CodexThread {
@@ -275,5 +264,5 @@ fn begins_as_injected(blocks: &[Block]) -> bool {
         Block::Text(text) => Some(text.text.as_str()),
         _ => None,
     });
-    first.is_some_and(|said| INJECTIONS.iter().any(|start| said.starts_with(start)))
+    first.is_some_and(begins_as_codex_does)
 }

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use crate::formats::{SourceConversation, SourceMessage, Tree};
-use crate::model::{Block, Media, Message, Role, Time, preview};
+use crate::model::{Block, Media, Message, Role, Time, begins_injected, preview};
 use crate::ops::view::Compaction;
 
 /// A conversation laid out for reading. Messages are named by their place in it.
@@ -72,9 +72,11 @@ impl<'a> Story<'a> {
 
     /// Its title, or what stands for it: the beginning of what was said first.
     pub(super) fn title(&self) -> String {
-        let title = self.conversation.header.title.as_deref().filter(|title| !title.trim().is_empty());
-        let said = || self.messages.iter().find(|found| found.message.role == Role::User);
-        let first = || said().map(|found| preview(&found.message.text())).filter(|text| !text.is_empty());
+        let title = self.conversation.header.title.as_deref();
+        let title = title.filter(|title| !title.trim().is_empty() && !begins_injected(title));
+        let mut said = self.messages.iter().filter(|found| found.message.role == Role::User);
+        let first =
+            || said.find_map(|found| Some(preview(&found.message.said())).filter(|text| !text.is_empty()));
         title.map(str::to_owned).or_else(first).unwrap_or_else(|| "Untitled conversation".to_owned())
     }
 
@@ -121,7 +123,7 @@ impl<'a> Story<'a> {
         if let Some(name) = self.names.get(&place).copied().or(label).filter(|name| !name.trim().is_empty()) {
             return preview(name);
         }
-        let said = preview(&found.message.text());
+        let said = preview(&found.message.folded_text());
         if said.is_empty() { role_name(found.message.role).to_owned() } else { said }
     }
 

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::error::{ErrorKind, Result};
 use crate::formats::{Format, Source, SourceConversation};
-use crate::model::{Conversation, ConversationId, Hold, Json, Origin, Status, Time};
+use crate::model::{Conversation, ConversationId, Hold, Json, Origin, Status, Time, begins_injected};
 use crate::ops::import::growing::Above;
 use crate::ops::import::names;
 use crate::store::{Change, Facets, ListQuery, Row, Store};
@@ -33,6 +33,8 @@ pub(super) fn header_of(
     if header.status == Status::Active {
         header.status = Status::Paused;
     }
+    // What the program put before the first prompt says nothing about the conversation.
+    header.title = header.title.filter(|title| !begins_injected(title));
     header.hold = Hold::Import;
     header.follows_retention = false;
     header.expires_at = header.expires_at.filter(|expires| *expires > now);

@@ -40,8 +40,11 @@ pub(super) struct Changed {
 struct Cleaned {
     /// What takes the place of its body; none when that stays.
     body: Option<String>,
-    /// What it says on one line, before and after, and who said it.
-    previews: Option<(Role, String, String)>,
+    /// What lists may show of it, before and after: everything on one line, what its user said, and the reply
+    /// with its mark.
+    previews: Vec<(String, String)>,
+    /// Who said it.
+    role: Option<Role>,
     /// What a list shows of a conversation whose user says this first, as it is from now on.
     said_first: Option<String>,
 }
@@ -61,10 +64,10 @@ impl Chain {
         store.read(row.id, all, &mut |seen| {
             let cleaned = clean(redactor, &seen, shelves.hash_of(seen.id), cleansed, findings)?;
             chain.label(redactor, &seen, findings);
-            if let Some((role, before, after)) = &cleaned.previews {
-                is_first_known |= *before == row.first;
-                if *before == row.last && *role == Role::Assistant {
-                    last = Some(after.clone());
+            for (before, after) in cleaned.previews {
+                is_first_known |= before == row.first;
+                if before == row.last && cleaned.role == Some(Role::Assistant) {
+                    last = Some(after);
                 }
             }
             first = first.take().or(cleaned.said_first);
@@ -143,9 +146,9 @@ fn clean(
         let mut tally = Tally::default();
         let body = redactor.line(seen.body, &mut tally);
         findings.add(ScrubPlace::Message, Some(seen.id), &tally);
-        return Ok(Cleaned { body, previews: None, said_first: None });
+        return Ok(Cleaned { body, previews: Vec::new(), role: None, said_first: None });
     };
-    let shown = preview(&message.text());
+    let (shown, role) = (previews_of(&message), Some(message.role));
     let mut body = None;
     if let Some(text) = source {
         name_source(&mut message, text)?;
@@ -158,12 +161,19 @@ fn clean(
     }
     if let Some(found) = redacted(&message, body.as_deref().unwrap_or(seen.body), redactor) {
         findings.add(ScrubPlace::Message, Some(seen.id), &found.tally);
-        let previews = (message.role, shown, preview(&found.message.text()));
+        let previews = shown.into_iter().zip(previews_of(&found.message)).collect();
         let said_first = found.message.first_preview();
-        return Ok(Cleaned { body: Some(found.body), previews: Some(previews), said_first });
+        return Ok(Cleaned { body: Some(found.body), previews, role, said_first });
     }
     let said_first = message.first_preview();
-    Ok(Cleaned { body, previews: Some((message.role, shown.clone(), shown)), said_first })
+    let previews = shown.clone().into_iter().zip(shown).collect();
+    Ok(Cleaned { body, previews, role, said_first })
+}
+
+/// What lists may show of a message. Stores of earlier versions have the first.
+fn previews_of(message: &Message) -> [String; 3] {
+    let [first, last] = [message.first_preview(), message.last_preview()].map(Option::unwrap_or_default);
+    [preview(&message.text()), first, last]
 }
 
 /// Says what a message was read from, as it is kept from now on: a hash of what

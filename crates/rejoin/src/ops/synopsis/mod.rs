@@ -46,7 +46,7 @@ impl Said {
         if is_summary || !matches!(message.role, Role::User | Role::Assistant) {
             return None;
         }
-        let mut text = message.text();
+        let mut text = message.said();
         // The provider without a model begins with a paragraph about itself.
         let is_offline = message.extra.field("api").is_some_and(|api| api.as_str() == "\"offline\"");
         if is_offline && let Some((_, rest)) = text.split_once("\n\n") {

@@ -53,7 +53,8 @@ impl Synopsis {
     ///
     /// None when nobody has said anything that could be a title.
     pub fn title_of(messages: &[Message]) -> Option<String> {
-        let mut users = messages.iter().filter(|message| message.role == Role::User).map(Message::text);
+        let users = messages.iter().filter(|message| message.role == Role::User).map(Message::said);
+        let mut users = users.filter(|said| !said.is_empty());
         let first = users.next()?;
         let from_text =
             std::iter::once(first.clone()).chain(users.take(4)).find_map(|text| title_from(&text));

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::model::{Block, Json, Message, MessageId, Role, Summary};
+use crate::model::{self, Block, Json, Message, MessageId, Role, Summary};
 use crate::ops::view::fact::{self, Fact};
 use crate::ops::view::{Said, Viewed};
 
@@ -90,12 +90,9 @@ impl Compaction {
     ///
     /// No compaction keeps it: programs say it again.
     pub fn is_preamble(text: &str) -> bool {
-        PREAMBLES.iter().any(|beginning| text.trim_start().starts_with(beginning))
+        model::is_preamble(text)
     }
 }
-
-/// What programs tell a model in the user's name before the user says anything.
-const PREAMBLES: [&str; 3] = ["<user_instructions>", "<environment_context>", "# AGENTS.md instructions"];
 
 /// Where the newest compaction of a path is.
 pub(super) fn newest(path: &[Said<'_>], ignored: &[MessageId]) -> Option<usize> {

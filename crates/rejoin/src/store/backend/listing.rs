@@ -5,8 +5,13 @@ use crate::store::backend::ConversationRow;
 use crate::store::{ListQuery, Page};
 
 impl ListQuery<'_> {
-    /// True when a row passes every filter.
-    pub(crate) fn admits(&self, row: &ConversationRow) -> bool {
+    /// True when a row has the kind that is left out.
+    fn excepts(&self, row: &ConversationRow) -> bool {
+        self.except_kind.is_some_and(|kind| row.facets.kind == kind)
+    }
+
+    /// True when a row passes every filter but that for the kind that is left out.
+    fn admits(&self, row: &ConversationRow) -> bool {
         self.project.is_none_or(|project| row.facets.project == project)
             && self.status.is_none_or(|status| self.status_of(row) == status)
             && self.kind.is_none_or(|kind| row.facets.kind == kind)
@@ -34,7 +39,10 @@ impl ListQuery<'_> {
         rows: impl Iterator<Item = &'r ConversationRow>,
     ) -> Page<ConversationRow> {
         let mut rows: Vec<&ConversationRow> = rows.filter(|row| self.admits(row)).collect();
+        let all = rows.len();
+        rows.retain(|row| !self.excepts(row));
         let total = self.counts_total.then_some(rows.len() as u64);
+        let excepted = self.counts_total.then_some((all - rows.len()) as u64);
         if let Some(after) = self.after {
             rows.retain(|row| (row.active, row.id) < (after.time, after.conversation));
         }
@@ -42,6 +50,6 @@ impl ListQuery<'_> {
         let more = rows.len() > self.limit;
         let items: Vec<ConversationRow> = rows.into_iter().take(self.limit).cloned().collect();
         let next = items.last().filter(|_| more).map(ConversationRow::cursor);
-        Page { items, next, total, damaged: Vec::new() }
+        Page { items, next, total, excepted, damaged: Vec::new() }
     }
 }

@@ -23,7 +23,10 @@ pub(super) fn list(connection: &Connection, query: &ListQuery<'_>) -> Result<Pag
     // while they are read sees what they see.
     let _moment =
         query.counts_total.then(|| connection.unchecked_transaction().during(ATTEMPT)).transpose()?;
-    let total = query.counts_total.then(|| count(connection, &filter, query.unexpired_at)).transpose()?;
+    let counted = query.counts_total.then(|| count(connection, &filter, query)).transpose()?;
+    if let Some(kind) = query.except_kind {
+        filter.add("c.kind <> ?", [Value::Text(kind.to_owned())]);
+    }
     if let Some(now) = query.unexpired_at {
         filter.add("(c.expires IS NULL OR c.expires > ?)", [Value::Integer(now.as_micros())]);
     }
@@ -52,7 +55,8 @@ pub(super) fn list(connection: &Connection, query: &ListQuery<'_>) -> Result<Pag
         items.push(read_row(connection, row, Care::Lenient)?);
     }
     let next = items.last().filter(|_| more).map(ConversationRow::cursor);
-    Ok(Page { items, next, total, damaged: Vec::new() })
+    let (total, excepted) = counted.unzip();
+    Ok(Page { items, next, total, excepted, damaged: Vec::new() })
 }
 
 /// One conversation, if it is there.
@@ -99,15 +103,16 @@ pub(super) fn unreadable(connection: &Connection) -> Result<Vec<(ConversationId,
     Ok(unreadable)
 }
 
-/// Counts the rows that pass a filter and have not expired.
+/// Counts the rows that pass a filter and have not expired: those that are listed, and those of the kind
+/// that is left out.
 ///
 /// Few have an expiry of their own, so those that expired are counted apart, by their index. All others are
 /// counted in an index that has every column of the filter: no row is read.
-fn count(connection: &Connection, filter: &Filter, unexpired_at: Option<Time>) -> Result<u64> {
-    let all = count_where(connection, &filter.clause(), &filter.values)?;
-    let Some(now) = unexpired_at else { return Ok(all) };
-    let expired = expired(filter, now);
-    Ok(all - count_where(connection, &expired.clause(), &expired.values)?)
+fn count(connection: &Connection, filter: &Filter, query: &ListQuery<'_>) -> Result<(u64, u64)> {
+    let all = count_where(connection, filter, query.except_kind)?;
+    let Some(now) = query.unexpired_at else { return Ok(all) };
+    let expired = count_where(connection, &expired(filter, now), query.except_kind)?;
+    Ok((all.0 - expired.0, all.1 - expired.1))
 }
 
 /// What of a filter's rows has expired.
@@ -119,13 +124,17 @@ fn expired(filter: &Filter, now: Time) -> Filter {
     expired
 }
 
-fn count_where(connection: &Connection, clause: &str, values: &[Value]) -> Result<u64> {
-    let count: i64 = connection
-        .prepare_cached(&format!("SELECT count(*) FROM conversation c {clause}"))
-        .during(ATTEMPT)?
-        .query_row(params_from_iter(values), |row| row.get(0))
-        .during(ATTEMPT)?;
-    Ok(count.unsigned_abs())
+/// Counts the rows of other kinds than this one, and those of it.
+fn count_where(connection: &Connection, filter: &Filter, except: Option<&str>) -> Result<(u64, u64)> {
+    let kind = except.map(|kind| Value::Text(kind.to_owned()));
+    let excepted = if kind.is_some() { ", count(iif(c.kind = ?, 1, NULL))" } else { "" };
+    let sql = format!("SELECT count(*){excepted} FROM conversation c {}", filter.clause());
+    let mut statement = connection.prepare_cached(&sql).during(ATTEMPT)?;
+    let counted = |row: &SqlRow<'_>| {
+        let excepted = if kind.is_some() { row.get::<_, i64>(1)? } else { 0 };
+        Ok((row.get::<_, i64>(0)?.abs_diff(excepted), excepted.unsigned_abs()))
+    };
+    statement.query_row(params_from_iter(kind.iter().chain(&filter.values)), counted).during(ATTEMPT)
 }
 
 /// Conditions and their values, in the same order.

@@ -1,11 +1,11 @@
 //! Listing, searching, counting, projects and what is remembered.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use rejoin::store::SearchOrder;
 use rejoin::{
-    Archive, Block, Conversation, ErrorKind, Json, List, Message, Project, Role, Search, SearchHit, Settings,
-    Status, Tally, Usage,
+    Archive, Block, Conversation, ErrorKind, Json, List, Message, Origin, Project, Role, Search, SearchHit,
+    Settings, Status, Tally, Time, Usage,
 };
 
 use super::{Lab, archive, archive_in};
@@ -50,6 +50,69 @@ fn conversations_are_listed_newest_activity_first_page_by_page() {
     assert_eq!((first.as_str(), second.as_str(), total, end), ("4 3 2", "1 0", 5, None));
     let bad = archive.list(&List { cursor: Some("nonsense".to_owned()), ..List::default() });
     assert_eq!(bad.unwrap_err().kind(), ErrorKind::Invalid);
+}
+
+/// Adds 450 conversations, of which every third was imported from Codex.
+fn add_two_sources(archive: &Archive) {
+    for number in 0..450 {
+        let mut header = Conversation::titled(number.to_string());
+        header.origin = (number % 3 == 0).then(|| Origin {
+            format: "codex".to_owned(),
+            read_as: None,
+            source_id: number.to_string(),
+            source_path: None,
+            imported_at: Time::from_micros(0),
+        });
+        archive.start(header).unwrap().append(Message::user("tasca")).unwrap();
+    }
+}
+
+#[test]
+fn a_list_of_one_source_is_filled_page_by_page() {
+    let archive = archive();
+    add_two_sources(&archive);
+    let mut list = List { source: Some("codex".to_owned()), limit: 70, ..List::default() };
+    let mut pages = Vec::new();
+
+    loop {
+        let page = archive.list(&list).unwrap();
+        pages.push(page.items.iter().map(|stored| stored.title().to_owned()).collect::<Vec<_>>());
+        list.cursor = page.next_cursor;
+        if list.cursor.is_none() {
+            break;
+        }
+    }
+
+    let all = archive.list(&List { limit: 1_000, ..List::default() }).unwrap().items;
+    let expected: Vec<_> =
+        all.iter().filter(|stored| stored.is_imported()).map(|stored| stored.title().to_owned()).collect();
+    assert_eq!(pages.iter().map(Vec::len).collect::<Vec<_>>(), [70, 70, 10]);
+    assert_eq!(pages.concat(), expected);
+    let own = List { source: Some(String::new()), ..List::default() };
+    assert_eq!([&list, &own].map(|list| archive.reader().count(list).unwrap()), [150, 300]);
+}
+
+#[test]
+fn a_search_of_one_source_is_filled_page_by_page() {
+    let archive = archive();
+    add_two_sources(&archive);
+    let mut search =
+        Search { text: "tasca".to_owned(), source: Some("codex".to_owned()), limit: 70, ..Search::default() };
+    let best = archive.search(&Search { order: SearchOrder::Best, ..search.clone() }).unwrap();
+    let mut pages = Vec::new();
+
+    loop {
+        let page = archive.search(&search).unwrap();
+        pages.push(page.items.iter().map(|hit| hit.message).collect::<Vec<_>>());
+        search.cursor = page.next_cursor;
+        if search.cursor.is_none() {
+            break;
+        }
+    }
+
+    let distinct: HashSet<_> = pages.concat().into_iter().collect();
+    assert_eq!((pages.iter().map(Vec::len).collect::<Vec<_>>(), distinct.len()), (vec![70, 70, 10], 150));
+    assert_eq!(best.items.len(), 70);
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Runs of sub-agents.
 
+use std::collections::HashMap;
+
 use rejoin::{
     Archive, Conversation, ConversationId, ErrorKind, List, Message, MessageId, Parent, Subagent, Subagents,
 };
@@ -56,6 +58,22 @@ fn runs_are_found_by_parent_by_name_and_by_run() {
 
     let [r1, r2, r3] = ["subagent:review:r1", "subagent:test:r2", "subagent:review:r3"];
     assert_eq!(found, [vec![r1, r3, r2], vec![r1, r2], vec![r1, r3], vec![r2], vec![]]);
+}
+
+#[test]
+fn runs_are_counted_below_what_started_them_and_what_that_started() {
+    let archive = archive();
+    let [(one, at_one), (two, _), (three, at_three)] = [(); 3].map(|()| parent(&archive));
+    let mut run = archive.subagents().start(one, at_one, "review", "r1").unwrap();
+    let asked = run.append(Message::user("deeper")).unwrap().head;
+    archive.subagents().start(run.id(), asked, "test", "r2").unwrap();
+    archive.subagents().start(three, at_three, "review", "r3").unwrap();
+    let asked = [one, two, run.id()].map(|id| archive.conversation(id).unwrap());
+
+    let counts = archive.subagents().count_below(&asked).unwrap();
+
+    assert_eq!(counts, HashMap::from([(one, 2), (run.id(), 1)]));
+    assert_eq!(archive.subagents().count_below(&[]).unwrap(), HashMap::new());
 }
 
 #[test]

@@ -77,6 +77,14 @@ pub(super) const FAULTS: &[Fault] = &[
         Hook::List(|store, query| store.inner.list(&ListQuery { kind: None, ..*query })),
     ),
     (
+        "a_list_can_leave_out_a_kind_and_says_how_many",
+        Hook::List(|store, query| store.inner.list(&ListQuery { except_kind: None, ..*query })),
+    ),
+    (
+        "a_list_can_leave_out_a_kind_and_says_how_many",
+        Hook::List(|store, query| Ok(Page { excepted: None, ..store.inner.list(query)? })),
+    ),
+    (
         "a_list_can_be_filtered_by_id",
         Hook::List(|store, query| store.inner.list(&ListQuery { only: None, ..*query })),
     ),

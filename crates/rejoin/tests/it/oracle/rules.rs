@@ -67,6 +67,9 @@ pub(super) fn previews(body: &str) -> (Option<String>, Option<String>) {
     let is_summary = message.blocks.iter().any(|block| matches!(block, Block::Summary(_)));
     match message.role {
         Role::User if !is_summary && message.extra.field("injected").is_none() => (shown, None),
+        Role::Assistant if message.finish.as_deref() == Some("interrupted") => {
+            (None, shown.map(|shown| format!("{shown} [interrupted]")))
+        }
         Role::Assistant => (None, shown),
         _ => (None, None),
     }
@@ -95,10 +98,13 @@ pub(super) fn page_of_rows(query: &ListQuery<'_>, mut rows: Vec<Row>) -> Page<Ro
             || query.only.is_some_and(|only| !only.contains(&row.id))
             || query.unexpired_at.is_some_and(has_expired))
     });
+    let all = rows.len();
+    rows.retain(|row| query.except_kind != Some(row.facets.kind.as_str()));
     let total = query.counts_total.then_some(rows.len() as u64);
+    let excepted = query.counts_total.then_some((all - rows.len()) as u64);
     let key = |row: &Row| (row.active, row.id, 0);
     let (items, next) = page(rows, key, query.after, query.limit);
-    Page { items, next, total, damaged: Vec::new() }
+    Page { items, next, total, excepted, damaged: Vec::new() }
 }
 
 /// The page of a search.
@@ -106,7 +112,7 @@ pub(super) fn page_of_hits(query: &SearchQuery<'_>, mut hits: Vec<Hit>) -> Page<
     hits.retain(|hit| query.since.is_none_or(|since| hit.time >= since));
     let key = |hit: &Hit| (hit.time, hit.conversation, hit.seq);
     let (items, next) = page(hits, key, query.after, query.limit);
-    Page { items, next, total: None, damaged: Vec::new() }
+    Page { items, next, total: None, excepted: None, damaged: Vec::new() }
 }
 
 type Key = (Time, rejoin::ConversationId, u32);

@@ -6,7 +6,7 @@ use crate::ops::export::html::prose;
 use crate::ops::export::html::writer::Html;
 use crate::ops::export::markdown::is_page;
 use crate::ops::export::shorten::{SHORT_ARGUMENTS, brief};
-use crate::ops::export::story::{Answers, Story, count, describe, heading_of, minute, tokens};
+use crate::ops::export::story::{Answers, Story, count, describe, heading_of, minute, size, tokens};
 use crate::ops::view::Compaction;
 
 /// Characters of a tool's arguments or answer on the page. The complete text is in the JSON.
@@ -37,6 +37,9 @@ pub(super) fn message(html: &mut Html, story: &Story<'_>, anchor: &str, place: u
     if message.is_error {
         html.element("span", &[("class", "mark bad")], "failed");
     }
+    if let Some(finish) = message.finish.as_deref().filter(|_| message.was_cut_short()) {
+        html.element("span", &[("class", "mark bad")], finish);
+    }
     if let Some(time) = message.created_at {
         html.element("time", &[("datetime", &time.to_string())], &minute(time));
     }
@@ -58,7 +61,14 @@ pub(super) fn message(html: &mut Html, story: &Story<'_>, anchor: &str, place: u
 
 fn one(html: &mut Html, message: &Message, block: &Block) {
     match block {
-        Block::Text(text) => said(html, message.role, &text.text),
+        Block::Text(text) => {
+            for (name, piece) in message.pieces(&text.text) {
+                match name {
+                    None => said(html, message.role, piece),
+                    Some(name) => added(html, name, piece),
+                }
+            }
+        }
         Block::Thinking(thinking) if thinking.text.trim().is_empty() => {
             html.element("p", &[("class", "aside")], "Thinking, hidden by the provider");
         }
@@ -116,6 +126,14 @@ fn said(html: &mut Html, role: Role, text: &str) {
             );
         }
     }
+}
+
+/// What a program added in the name of the author.
+fn added(html: &mut Html, name: &str, text: &str) {
+    html.open("details", &[("class", "thinking")]);
+    html.element("summary", &[], &format!("{name} · {}", size(text.len() as u64)));
+    html.element("div", &[("class", "prose typed"), ("dir", "auto"), ("lang", "und")], text.trim());
+    html.close("details");
 }
 
 fn marked(html: &mut Html, text: &str) {

@@ -106,7 +106,7 @@ fn facts(html: &mut Html, story: &Story<'_>) {
 fn contents(html: &mut Html, story: &Story<'_>) {
     let is_asked = |place: &usize| {
         let found = &story.messages[*place].message;
-        found.role == Role::User && story.is_current(*place) && !found.text().trim().is_empty()
+        found.role == Role::User && story.is_current(*place) && !found.said().trim().is_empty()
     };
     let asked: Vec<usize> = (0..story.messages.len()).filter(is_asked).collect();
     if asked.len() < CONTENTS {
@@ -119,7 +119,7 @@ fn contents(html: &mut Html, story: &Story<'_>) {
     for place in asked {
         let anchor = format!("#{}", Branches::anchor(0, place));
         html.open("li", &[]);
-        let said = brief(&story.messages[place].message.text(), ENTRY);
+        let said = brief(&story.messages[place].message.said(), ENTRY);
         html.element("a", &[("href", &anchor), ("dir", "auto")], &said);
         html.close("li");
     }

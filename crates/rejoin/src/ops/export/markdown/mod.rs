@@ -17,7 +17,7 @@ use crate::formats::{SourceMessage, Tree};
 use crate::model::beginning;
 use crate::model::{Block, Json, Media, ToolCall, ToolResult, visible};
 use crate::ops::export::shorten::SHORT_ARGUMENTS;
-use crate::ops::export::story::{Answers, Story, count, describe, heading_of, minute, tokens};
+use crate::ops::export::story::{Answers, Story, count, describe, heading_of, minute, size, tokens};
 use crate::ops::view::Compaction;
 
 /// Characters of a title, a label or an address.
@@ -151,6 +151,9 @@ impl Page {
         if message.is_error {
             facts.push("failed".to_owned());
         }
+        facts.extend(
+            message.finish.as_deref().filter(|_| message.was_cut_short()).map(|own| inline(own, TITLE)),
+        );
         self.heading(2, &facts.join(" · "));
         for (number, block) in message.blocks.iter().enumerate().filter(|(number, _)| is_shown(*number)) {
             match block {
@@ -162,7 +165,14 @@ impl Page {
 
     fn block(&mut self, found: &SourceMessage, block: &Block) {
         match block {
-            Block::Text(text) => self.quote(&text.text),
+            Block::Text(text) => {
+                for (name, piece) in found.message.pieces(&text.text) {
+                    match name {
+                        None => self.quote(piece),
+                        Some(name) => self.line(&format!("*{name}, {}*", size(piece.len() as u64))),
+                    }
+                }
+            }
             Block::Thinking(thinking) if thinking.text.trim().is_empty() => self.line("*Thinking, hidden*"),
             Block::Thinking(thinking) => {
                 self.line("*Thinking*");

@@ -266,7 +266,12 @@ impl Entry {
 
     /// True when a row passes every filter of a query but that for ids.
     pub(in crate::store::jsonl) fn passes(&self, wanted: &Wanted) -> bool {
-        wanted.passes(&self.project, &self.kind, (self.status, self.active), self.expires)
+        self.judge(wanted) == Verdict::Passes
+    }
+
+    /// What a query's filters, but for that for ids, say about a row.
+    pub(in crate::store::jsonl) fn judge(&self, wanted: &Wanted) -> Verdict {
+        wanted.judge(&self.project, &self.kind, (self.status, self.active), self.expires)
     }
 }
 
@@ -313,17 +318,28 @@ impl<'a> Columns<'a> {
         self.0[COLUMNS - 1].is_empty()
     }
 
-    pub(in crate::store::jsonl) fn passes(&self, wanted: &Wanted) -> bool {
+    pub(in crate::store::jsonl) fn judge(&self, wanted: &Wanted) -> Verdict {
         let (status, active) = (self.0[6].parse().ok(), self.active());
         let expires = self.0[7].parse().ok();
-        status.zip(active).is_some_and(|standing| wanted.passes(self.0[8], self.0[9], standing, expires))
+        let standing = status.zip(active);
+        standing.map_or(Verdict::Fails, |standing| wanted.judge(self.0[8], self.0[9], standing, expires))
     }
+}
+
+/// What the filters of a query say about a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::store::jsonl) enum Verdict {
+    Passes,
+    /// Only its kind keeps it out.
+    Excepted,
+    Fails,
 }
 
 /// The filters of a query, in the form that the columns have.
 pub(in crate::store::jsonl) struct Wanted {
     project: Option<String>,
     kind: Option<String>,
+    except_kind: Option<String>,
     status: Option<Status>,
     idle_since: Option<Time>,
     unexpired_at: Option<i64>,
@@ -334,19 +350,31 @@ impl Wanted {
         Self {
             project: query.project.map(quoted),
             kind: query.kind.map(quoted),
+            except_kind: query.except_kind.map(quoted),
             status: query.status,
             idle_since: query.idle_since,
             unexpired_at: query.unexpired_at.map(Time::as_micros),
         }
     }
 
-    fn passes(&self, project: &str, kind: &str, (status, active): (u8, Time), expires: Option<i64>) -> bool {
+    fn judge(
+        &self,
+        project: &str,
+        kind: &str,
+        (status, active): (u8, Time),
+        expires: Option<i64>,
+    ) -> Verdict {
         let is_idle = status == Status::Active as u8 && self.idle_since.is_some_and(|since| active <= since);
         let status = if is_idle { Status::Paused as u8 } else { status };
-        self.project.as_deref().is_none_or(|own| own == project)
+        let passes = self.project.as_deref().is_none_or(|own| own == project)
             && self.kind.as_deref().is_none_or(|own| own == kind)
             && self.status.is_none_or(|own| own as u8 == status)
-            && self.unexpired_at.is_none_or(|now| expires.is_none_or(|expires| expires > now))
+            && self.unexpired_at.is_none_or(|now| expires.is_none_or(|expires| expires > now));
+        match self.except_kind.as_deref() {
+            _ if !passes => Verdict::Fails,
+            Some(except) if except == kind => Verdict::Excepted,
+            _ => Verdict::Passes,
+        }
     }
 }
 

@@ -16,7 +16,7 @@ use crate::store::backend::{ConversationRow, ListIndex};
 use crate::store::jsonl::fault::During;
 use crate::store::jsonl::files::{Opened, Purpose, Seen};
 use crate::store::jsonl::lines::{Content, LONGEST, Lines};
-use crate::store::jsonl::list::index::{Beginning, Columns, Entry, Folder, Wanted};
+use crate::store::jsonl::list::index::{Beginning, Columns, Entry, Folder, Verdict, Wanted};
 use crate::store::jsonl::list::trusted::{Reading, Usable};
 use crate::store::jsonl::missing::Gone;
 use crate::store::jsonl::scan::{Depth, ScannedFile};
@@ -37,6 +37,8 @@ pub(super) struct Found {
     /// whether there is more, in no order.
     pub(super) entries: Vec<Entry>,
     total: u64,
+    /// How many were left out for their kind.
+    excepted: u64,
     /// What of the files that were looked at cannot be used.
     pub(super) damaged: Vec<String>,
 }
@@ -55,7 +57,9 @@ impl ListIndex for Jsonl {
         }
         let found = self.found(query)?;
         let page = query.page_of(found.entries.iter().filter_map(Entry::row).collect());
-        Ok(Page { total: query.counts_total.then_some(found.total), damaged: found.damaged, ..page })
+        let counted = |count| query.counts_total.then_some(count);
+        let (total, excepted) = (counted(found.total), counted(found.excepted));
+        Ok(Page { total, excepted, damaged: found.damaged, ..page })
     }
 }
 
@@ -156,10 +160,14 @@ impl Jsonl {
                 }
                 continue;
             }
-            if !columns.passes(&wanted) {
-                continue;
+            match columns.judge(&wanted) {
+                Verdict::Passes => found.total += 1,
+                Verdict::Excepted => {
+                    found.excepted += 1;
+                    continue;
+                }
+                Verdict::Fails => continue,
             }
-            found.total += 1;
             if shown > query.limit {
                 if query.counts_total {
                     continue;
@@ -190,6 +198,8 @@ impl Jsonl {
             gone.remove(id);
             if entry.is_unlistable() {
                 found.damaged.extend(entry.damage());
+            } else if entry.judge(&wanted) == Verdict::Excepted {
+                found.excepted += 1;
             } else if entry.passes(&wanted) {
                 self.remember_keys(&entry);
                 found.total += 1;
@@ -411,10 +421,11 @@ fn from_entries(mut entries: Vec<Entry>, query: &ListQuery<'_>) -> Found {
     let after = query.after.map(|after| (after.time, after.conversation));
     let mut damaged: Vec<String> =
         entries.iter().filter(|entry| entry.is_unlistable()).flat_map(Entry::damage).collect();
+    let excepted = entries.iter().filter(|entry| entry.judge(&wanted) == Verdict::Excepted).count() as u64;
     entries.retain(|entry| !entry.is_unlistable() && entry.passes(&wanted));
     let total = if query.counts_total { entries.len() as u64 } else { 0 };
     entries.retain(|entry| after.is_none_or(|after| entry.key() < after));
     entries.truncate(query.limit.saturating_add(1));
     damaged.extend(entries.iter().take(query.limit).flat_map(Entry::damage));
-    Found { damaged, total, entries }
+    Found { damaged, total, excepted, entries }
 }
