@@ -254,7 +254,7 @@ mod tests {
         let whats = told.each_ref().map(|told| told.split_once(", so about").unwrap().0);
         let expected = [
             "the system prompt changed since the last request",
-            "the tool `run` changed since the last request",
+            "the tool `run` is gone or moved since the last request",
             "a message changed since the last request",
         ];
         assert_eq!(whats, expected);
