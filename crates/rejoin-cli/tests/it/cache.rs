@@ -1,7 +1,8 @@
 //! A request repeats the last one of its conversation and adds to it, also in another process, so that the
 //! provider's cache goes on. Where it cannot, a line says what changed.
 //!
-//! A test resumes a conversation some times. With `REJOIN_PROVE=1`, as in `just prove`, it does so a thousand times.
+//! A test resumes a conversation some times. With `REJOIN_PROVE=1`, as in `just prove`, it does so a thousand
+//! times.
 
 use std::env;
 
