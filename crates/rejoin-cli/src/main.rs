@@ -125,7 +125,8 @@ fn start_log(config: &Config, surroundings: &Surroundings, manner: Manner) {
 fn refuse(error: &clap::Error) -> ExitCode {
     let wants_json = env::args_os().any(|argument| argument == "--json");
     if error.kind() == ErrorKind::UnknownArgument {
-        let words: Vec<String> = env::args().skip(1).collect();
+        let words: Vec<String> =
+            env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
         let is_command = words.first().is_some_and(|first| Command::is_name(first));
         let told = talking::explain_words(words.iter().map(String::as_str)).filter(|_| !is_command);
         if let Some(failure) = told {

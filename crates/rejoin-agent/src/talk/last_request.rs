@@ -1,8 +1,8 @@
 //! The last request of a conversation, as hashes of its blocks: tells when the next one does not repeat it.
 //!
-//! Providers cache the beginning of a request. While each request repeats the last one and adds to it, only what
-//! is new costs the full price. Where that cannot be, because a tool, the instructions or a message changed, a
-//! person is told which, and about how much is sent again.
+//! Providers cache the beginning of a request. While each request repeats the last one and adds to it, only
+//! what is new costs the full price. Where that cannot be, because a tool, the instructions or a message
+//! changed, a person is told which, and about how much is sent again.
 
 use rejoin::MessageId;
 use serde::{Deserialize, Serialize};
@@ -93,8 +93,8 @@ impl Sending {
         LastRequest { head: self.head, summary: self.summary, blocks }
     }
 
-    /// Says what keeps this from repeating the last request, in a sentence; nothing when it does repeat it, or
-    /// when the conversation went on from an earlier message.
+    /// Says what keeps this from repeating the last request, in a sentence; nothing when it does repeat it,
+    /// or when the conversation went on from an earlier message.
     pub(super) fn difference(&self, last: &LastRequest, history: &History) -> Option<String> {
         let (mut at, mut common) = (0, 0);
         let total: u64 = last.blocks.iter().map(|block| block.bytes).sum();
@@ -155,8 +155,8 @@ fn items(value: Option<Value>) -> Vec<Value> {
     }
 }
 
-/// The text of a piece, without the marks for the cache, which move, and without the signs that close it, so that
-/// a text that goes on begins in the same way.
+/// The text of a piece, without the marks for the cache, which move, and without the signs that close it, so
+/// that a text that goes on begins in the same way.
 fn text(mut piece: Value) -> String {
     unmark(&mut piece);
     let mut text = piece.to_string();
@@ -254,11 +254,25 @@ mod tests {
         let whats = told.each_ref().map(|told| told.split_once(", so about").unwrap().0);
         let expected = [
             "the system prompt changed since the last request",
-            "the tool `run` changed since the last request",
+            "the tool `run` is gone or moved since the last request",
             "a message changed since the last request",
         ];
         assert_eq!(whats, expected);
         assert!(told[0].ends_with(" tokens are sent again that the provider had cached"), "{}", told[0]);
+    }
+
+    #[test]
+    fn a_compaction_and_another_branch_are_told_apart() {
+        let before = request("s", &["run"], &["a long message", "b"]);
+        let mut compacted = request("s", &["run"], &["Summary of earlier conversation", "b"]);
+        compacted.summary = Some("s1".parse().unwrap());
+        let elsewhere = request("s", &["run"], &["a long message", "another"])
+            .difference(&before.remembered(), &history());
+
+        let told = difference(&before, &compacted).unwrap();
+
+        assert!(told.starts_with("a summary stands for earlier messages now, so about "), "{told}");
+        assert_eq!(elsewhere, None);
     }
 
     #[test]

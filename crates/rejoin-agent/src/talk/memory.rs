@@ -32,10 +32,11 @@ impl RequestMemory {
         Self { archive, state: Arc::default() }
     }
 
-    /// Remembers a request that is about to leave. Returns what is to be told when it does not repeat the last.
+    /// Remembers a request that is about to leave. Returns what is to be told when it does not repeat the
+    /// last.
     ///
-    /// Nothing here keeps the request from leaving. A power cut may undo it; then the next request is compared
-    /// with an earlier one.
+    /// Nothing here keeps the request from leaving. A power cut may undo it; then the next request is
+    /// compared with an earlier one.
     pub(super) async fn remember(
         &self,
         conversation: ConversationId,

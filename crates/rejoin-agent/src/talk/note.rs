@@ -1,7 +1,7 @@
 //! What a model is told beside a message of the user: kept in a field of the message, shown in every view.
 //!
-//! It is no part of what the user said, so lists, exports and searches leave it out. A request repeats it to the
-//! letter, so that a provider's cache goes on.
+//! It is no part of what the user said, so lists, exports and searches leave it out. A request repeats it to
+//! the letter, so that a provider's cache goes on.
 
 use rejoin::view::Viewed;
 use rejoin::{Block, Json, Message, Role};

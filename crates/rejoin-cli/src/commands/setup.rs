@@ -7,9 +7,9 @@ use crate::talk;
 
 /// Choose a provider and a model to talk to
 ///
-/// Finds keys in the environment and the keyring, and servers that run on this machine. Lists the models of the
-/// provider that you choose, sends one short request to test the choice, and stores it in your configuration.
-/// Nothing is stored before the test has passed; Ctrl+C or an empty answer to a later question changes nothing.
+/// Finds keys in the environment and the keyring, and servers that run on this machine. Lists the models of
+/// the provider that you choose, sends one short request to test the choice, and stores it in your
+/// configuration. Nothing is stored before the test has passed: Ctrl+C or an empty answer cancels.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

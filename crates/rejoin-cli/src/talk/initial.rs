@@ -3,8 +3,8 @@
 //! Base instructions, those of a command file or those of the user; the project and the day the conversation
 //! started; the project's own instruction files. It is computed for each run and is not part of the history.
 //!
-//! A provider's cache knows a request by its beginning, so nothing in here changes while the project does not.
-//! What does change, the day and where the conversation stood, is told beside the first message of a run.
+//! A provider's cache knows a request by its beginning, so nothing in here changes while the project does
+//! not. What does change, the day and where the conversation stood, is told beside the first message of a run.
 
 use std::path::{Path, PathBuf};
 

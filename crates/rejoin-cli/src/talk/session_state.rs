@@ -1,5 +1,5 @@
-//! What a conversation was held with, as its header says: every tool that was offered, and the hash of the whole
-//! system prompt. It is written after a turn, when something changed.
+//! What a conversation was held with, as its header says: every tool that was offered, and the hash of the
+//! whole system prompt. It is written after a turn, when something changed.
 
 use rejoin::{Archive, Conversation, ConversationId, Fields, Json};
 use rejoin_agent::{Api, Talk};

@@ -19,11 +19,6 @@ fn asked(request: &Value) -> String {
     }
 }
 
-/// True for a request in the background, for a title or a synopsis. Only talking offers tools.
-fn is_background(request: &Value) -> bool {
-    request["tools"].as_array().is_none_or(Vec::is_empty)
-}
-
 fn newest(world: &World) -> StoredConversation {
     world.archive().list(&List::default()).unwrap().items.remove(0)
 }
@@ -44,7 +39,6 @@ fn talker(world: &World) -> u32 {
 #[test]
 fn a_talk_is_cut_off_taken_up_branched_stopped_and_found_again() {
     let server = ModelServer::start(|request| match asked(request).as_str() {
-        _ if is_background(request) => reply("{}"),
         "Where to eat?" => vec![
             text("In **Alfama** there is a small place, "),
             Step::Rest(std::time::Duration::from_millis(2_500)),
@@ -112,9 +106,6 @@ fn a_talk_is_cut_off_taken_up_branched_stopped_and_found_again() {
 #[test]
 fn a_tool_asks_runs_and_is_recorded_with_its_result() {
     let server = ModelServer::start(|request| {
-        if is_background(request) {
-            return reply("{}");
-        }
         let has_result =
             request["messages"].as_array().unwrap().iter().any(|message| message["role"] == "tool");
         if has_result {
@@ -141,10 +132,7 @@ fn a_tool_asks_runs_and_is_recorded_with_its_result() {
 #[test]
 fn a_provider_that_fails_is_asked_again_and_the_talk_goes_on() {
     let counter = std::sync::atomic::AtomicUsize::new(0);
-    let server = ModelServer::start(move |request| {
-        if is_background(request) {
-            return reply("{}");
-        }
+    let server = ModelServer::start(move |_| {
         let failure = |status| {
             vec![Step::Status(
                 status,

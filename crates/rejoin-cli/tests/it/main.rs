@@ -8,6 +8,7 @@ mod attacks;
 mod audit;
 mod auth;
 mod backup;
+mod cache;
 mod chat;
 mod clean;
 mod commands_files;

@@ -22,7 +22,7 @@ fn what_was_said_is_found_again_by_another_process() {
     let conversation = only_conversation(&archive);
     let first = archive.path(conversation.id, None).unwrap()[0].id;
     let notice = "No model is configured, so this answers from the conversation alone; \
-                  to choose one, leave and run `rejoin setup`.";
+                  run `rejoin setup` in a shell to choose one.";
     let answers = [said.stdout, asked.stdout, again.stdout];
     let expected = [
         format!("{notice}\n\nWhat you said is kept; ask about it later.\n"),

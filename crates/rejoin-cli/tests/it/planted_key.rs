@@ -30,7 +30,7 @@ impl Server {
             for (place, stream) in listener.incoming().enumerate() {
                 let mut stream = stream.unwrap();
                 let _ = tell.send(head(&mut stream));
-                // The first request is the user's; a later one asks for a synopsis.
+                // A turn is one request; any other would be answered, too.
                 let text = if place == 0 {
                     "fine"
                 } else {
@@ -118,7 +118,7 @@ fn a_key_from_a_variable_is_in_the_request_and_nowhere_else() {
     assert!(head.contains(&format!("Bearer {PLANTED}\r\n")), "{head}");
     assert_eq!(showing, Vec::<String>::new());
     let titles: Vec<_> = world.archive().list(&rejoin::List::default()).unwrap().items;
-    assert_eq!(titles[0].conversation.title.as_deref(), Some("Greeting"));
+    assert_eq!(titles[0].conversation.title.as_deref(), Some("hello"));
     assert!(world.path("home/.local/share/rejoin/rejoin.log").exists());
 }
 

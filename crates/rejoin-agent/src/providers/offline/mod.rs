@@ -14,7 +14,7 @@ use crate::providers::offline::recall::{Memory, recall};
 use crate::providers::{Api, Future, Listener, Piece, Provider, Reply, Request, Stop};
 
 /// The first line of its first reply in a conversation.
-const NOTICE: &str = "No model is configured, so this answers from the conversation alone; to choose one, leave and run `rejoin setup`.";
+const NOTICE: &str = "No model is configured, so this answers from the conversation alone; run `rejoin setup` in a shell to choose one.";
 
 /// The first line of later replies.
 const SHORT_NOTICE: &str = "No model is configured.";

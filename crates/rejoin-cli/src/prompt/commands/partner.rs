@@ -22,7 +22,8 @@ pub(super) fn model(prompt: &mut Prompt<'_>, model: &str) -> Result<After, Failu
     tell(prompt)
 }
 
-/// Asks another provider from here on, or tells which is asked. Its own model is asked for unless one is named.
+/// Asks another provider from here on, or tells which is asked. Its own model is asked for unless one is
+/// named.
 pub(super) fn provider(prompt: &mut Prompt<'_>, named: &str) -> Result<After, Failure> {
     let mut words = named.split_whitespace().map(str::to_owned);
     if let (Some(provider), model) = (words.next(), words.next()) {

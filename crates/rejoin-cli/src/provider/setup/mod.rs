@@ -54,7 +54,9 @@ pub(crate) fn run(wanted: Wanted, runtime: &Runtime, context: &Context) -> Resul
         runtime.block_on(check(context, &known, &model))?;
         (known, model)
     };
-    store(&known, &model, context).map(drop)
+    store(&known, &model, context)?;
+    context.note("Talk with it: rejoin");
+    Ok(())
 }
 
 /// Offers to choose where no provider is chosen: none where no key and no server is found, so that nothing is
@@ -207,7 +209,6 @@ fn store(known: &Known, model: &str, context: &Context) -> Result<Option<Config>
 fn tell(known: &Known, model: &str, path: &Path, context: &Context) {
     let (title, model) = (known.short_title(), clean::line(model));
     context.note(&format!("Stored in {}: {title}, model {model}.", path.display()));
-    context.note("Talk with it: rejoin");
 }
 
 fn cancelled() -> Failure {
