@@ -49,7 +49,7 @@ The variable of a key is its name in capitals with dots as underscores: `limits.
 |---|---|
 ";
 
-const VARIABLES: [(&str, &str); 21] = [
+const VARIABLES: [(&str, &str); 22] = [
     ("HOME", "where the directories below are looked for"),
     ("XDG_CONFIG_HOME", "where `rejoin/config.toml` is, `~/.config` unless set"),
     ("XDG_DATA_HOME", "where `rejoin/rejoin.db` is, `~/.local/share` unless set"),
@@ -72,7 +72,8 @@ const VARIABLES: [(&str, &str); 21] = [
     ("ANTHROPIC_API_KEY", "the key of `anthropic`, unless `api_key_env` names another variable"),
     ("OPENAI_API_KEY", "the key of `openai` and `openai-chat`, likewise"),
     ("OPENROUTER_API_KEY", "the key of `openrouter`, likewise"),
-    ("VISUAL", "the editor that `rejoin config edit` opens"),
+    ("SHELL", "the shell that runs `!command` at the prompt; else `sh`"),
+    ("VISUAL", "the editor that `rejoin config edit` and Ctrl+X Ctrl+E at the prompt open"),
     ("EDITOR", "the same, where `VISUAL` is not set"),
     ("PATH", "where `rejoin handoff` looks for the other agent"),
     ("CLAUDE_CONFIG_DIR", "where Claude Code keeps its sessions, `~/.claude` unless set"),
