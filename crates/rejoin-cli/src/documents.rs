@@ -52,7 +52,7 @@ variable counts as unset. Rejoin also reads these:
 |---|---|
 ";
 
-const VARIABLES: [(&str, &str); 21] = [
+const VARIABLES: [(&str, &str); 22] = [
     ("HOME", "the parent of the directories below"),
     ("XDG_CONFIG_HOME", "the parent of `rejoin/config.toml`; default: `~/.config`"),
     ("XDG_DATA_HOME", "the parent of `rejoin/rejoin.db`; default: `~/.local/share`"),
@@ -75,7 +75,8 @@ const VARIABLES: [(&str, &str); 21] = [
     ("ANTHROPIC_API_KEY", "the API key of `anthropic`, unless `api_key_env` names another variable"),
     ("OPENAI_API_KEY", "the API key of `openai` and `openai-chat`, likewise"),
     ("OPENROUTER_API_KEY", "the API key of `openrouter`, likewise"),
-    ("VISUAL", "the editor of `rejoin config edit`"),
+    ("SHELL", "the shell that runs `!command` at the prompt; default: `sh`"),
+    ("VISUAL", "the editor of `rejoin config edit` and of Ctrl+X Ctrl+E at the prompt"),
     ("EDITOR", "the same, if `VISUAL` is unset"),
     ("PATH", "searched by `rejoin handoff` for the other agent"),
     ("CLAUDE_CONFIG_DIR", "the directory of Claude Code's sessions; default: `~/.claude`"),

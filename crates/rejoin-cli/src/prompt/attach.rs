@@ -1,5 +1,6 @@
 //! Files that a message names with `@`: their content goes to the model beside the message.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use rejoin::{Block, Fields, Json, Media, MediaKind, Message, Text};
@@ -27,6 +28,7 @@ pub(super) struct Attached {
     pub(super) blocks: Vec<Block>,
     /// A line about each file.
     pub(super) told: Vec<String>,
+    names: BTreeSet<String>,
 }
 
 /// Reads the files that a message names. A name may be relative to the working directory, or absolute.
@@ -200,6 +202,10 @@ fn image_kind(bytes: &[u8]) -> Option<&'static str> {
 
 impl Attached {
     fn add(&mut self, name: &str, file: Attachable) {
+        // A file that is named again is attached already.
+        if !self.names.insert(name.to_owned()) {
+            return;
+        }
         match file {
             Attachable::Text(text) => {
                 let lines = size::count(text.lines().count() as u64, "line", "lines");
@@ -273,6 +279,16 @@ mod tests {
         let texts = ["", "f", "fo", "foo", "foob", "fooba", "foobar"].map(|text| base64(text.as_bytes()));
 
         assert_eq!(texts, ["", "Zg==", "Zm8=", "Zm9v", "Zm9vYg==", "Zm9vYmE=", "Zm9vYmFy"]);
+    }
+
+    #[test]
+    fn a_file_that_is_named_twice_is_attached_once() {
+        let mut attached = Attached::default();
+
+        attached.add("a.txt", Attachable::Text("one\n".to_owned()));
+        attached.add("a.txt", Attachable::Text("one\n".to_owned()));
+
+        assert_eq!((attached.told, attached.blocks.len()), (vec!["Attached a.txt (1 line).".to_owned()], 1));
     }
 
     #[test]

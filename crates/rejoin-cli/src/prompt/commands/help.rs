@@ -51,7 +51,7 @@ pub(super) fn entry(prompt: &Prompt<'_>, name: &str, about: &str, column: usize)
     } else {
         " ".repeat(column.saturating_sub(fit::width(name)).max(1))
     };
-    let lines = fit::wrap(about, columns.saturating_sub(indentation).max(20));
+    let lines = fit::wrap(about, columns.saturating_sub(indentation).max(8));
     entry += &lines.join(&format!("\n{}", " ".repeat(indentation)));
     entry.push('\n');
     entry
