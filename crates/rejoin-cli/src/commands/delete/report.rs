@@ -62,7 +62,7 @@ pub(super) fn question(plan: &Plan, standing: &Standing) -> (Vec<String>, String
         }
     }
     let bytes = size::bytes(plan.removals.iter().map(|removal| removal.bytes).sum());
-    (shown, format!("Delete {} ({bytes}) for good?", total(&plan.removals)))
+    (shown, format!("Delete {} ({bytes}) permanently?", total(&plan.removals)))
 }
 
 /// What went.

@@ -69,7 +69,7 @@ fn before_last(
     let last = last_said(&path).ok_or_else(nothing_said)?;
     let to = last.parent.ok_or_else(|| {
         Failure::new(Kind::NotFound, "go back further than the first message")
-            .hint("type /clear to begin a new conversation")
+            .hint("type /clear to start a new conversation")
     })?;
     Ok((to, Some(last.message.text())))
 }
