@@ -113,6 +113,24 @@ pub(crate) fn as_failure(text: &str) -> Cow<'_, str> {
     }
 }
 
+/// Commands of the shell that the prompt has, too.
+const AT_PROMPT: [(&str, &str); 8] = [
+    ("`rejoin list`", "`/conversations`"),
+    ("`rejoin tree`", "`/tree`"),
+    ("`rejoin resume --list`", "`/conversations`"),
+    ("`rejoin resume ", "`/resume "),
+    ("`rejoin fork ", "`/fork "),
+    ("`rejoin rewind ", "`/rewind "),
+    ("`rejoin compact`", "`/compact`"),
+    ("`rejoin uncompact`", "`/uncompact`"),
+];
+
+/// A hint as it reads at the prompt: its commands work there, or it says that they are for a shell.
+pub(crate) fn hint_at_prompt(hint: &str) -> String {
+    let told = AT_PROMPT.iter().fold(hint.to_owned(), |told, (shell, prompt)| told.replace(shell, prompt));
+    if told.contains("`rejoin ") { format!("{told} (in a shell)") } else { told }
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs;
@@ -127,6 +145,26 @@ mod tests {
         let told = texts.map(|text| as_failure(text).into_owned());
 
         assert_eq!(told, ["could not read `a.json`", "the disk is full", "`x` is not a role", "reading"]);
+    }
+
+    #[test]
+    fn a_hint_at_the_prompt_names_what_works_there() {
+        let hints = [
+            "run `rejoin list` to see conversations, `rejoin tree` for messages",
+            "run `rejoin resume 7Kd93x` to continue it",
+            "run `rejoin verify` to see what is wrong",
+            "type /tree to see the messages",
+        ];
+
+        let told = hints.map(hint_at_prompt);
+
+        let expected = [
+            "run `/conversations` to see conversations, `/tree` for messages",
+            "run `/resume 7Kd93x` to continue it",
+            "run `rejoin verify` to see what is wrong (in a shell)",
+            "type /tree to see the messages",
+        ];
+        assert_eq!(told, expected);
     }
 
     #[test]
@@ -170,12 +208,11 @@ mod tests {
         while let Some(folder) = folders.pop() {
             for entry in fs::read_dir(folder).unwrap() {
                 let path = entry.unwrap().path();
-                match path.extension() {
-                    None => folders.push(path),
-                    Some(kind) if kind == "rs" => {
-                        found.push((path.clone(), fs::read_to_string(&path).unwrap()))
-                    }
-                    Some(_) => {}
+                if path.is_dir() {
+                    folders.push(path);
+                } else if path.extension().is_some_and(|kind| kind == "rs") {
+                    let text = fs::read_to_string(&path).unwrap();
+                    found.push((path, text));
                 }
             }
         }

@@ -246,7 +246,7 @@ struct Warning<'a> {
 }
 
 fn not_confirmed() -> Failure {
-    Failure::new(Kind::NotConfirmed, "not confirmed, so nothing was changed")
+    Failure::new(Kind::NotConfirmed, "not confirmed; nothing was changed")
 }
 
 impl Manner {

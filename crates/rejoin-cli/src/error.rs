@@ -12,7 +12,7 @@ use rejoin::store::{Displaced, Foreign};
 use rustix::io::Errno;
 use serde::Serialize;
 
-use crate::attempt::as_failure;
+use crate::attempt::{as_failure, hint_at_prompt};
 use crate::context::Format;
 use crate::private;
 use crate::ui::clean;
@@ -125,6 +125,12 @@ impl Failure {
     /// Adds what to do next, unless something closer to the cause has said so already.
     pub(crate) fn or_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint.get_or_insert_with(|| hint.into());
+        self
+    }
+
+    /// The same failure for somebody at the prompt, where commands begin with a slash.
+    pub(crate) fn at_prompt(mut self) -> Self {
+        self.hint = self.hint.map(|hint| hint_at_prompt(&hint));
         self
     }
 

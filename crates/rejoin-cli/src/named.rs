@@ -72,12 +72,12 @@ pub(crate) fn explain(archive: &Archive, name: &str, error: Error) -> Failure {
     let kind = error.kind();
     let failure = Failure::from(error);
     match (kind, candidates(archive, name)) {
-        (ErrorKind::Invalid, Some(candidates)) => failure.hint(format!("type more of it: {candidates}")),
+        (ErrorKind::Invalid, Some(candidates)) => failure.hint(format!("type more characters: {candidates}")),
         (ErrorKind::NotFound, _) => {
             failure.or_hint("run `rejoin list` to see conversations, `rejoin tree` for messages")
         }
         (ErrorKind::Invalid, None) => {
-            failure.or_hint("run `rejoin list` for ids; the beginning of one is enough")
+            failure.or_hint("run `rejoin list` for IDs; the first characters are enough")
         }
         _ => failure,
     }

@@ -212,7 +212,7 @@ pub(crate) fn key_of(directory: &Path) -> Result<String, Failure> {
     let identity = directory.join(IDENTITY);
     let unusable = |why: &str| {
         Failure::invalid(format!("`{}` {why}", identity.display()))
-            .hint("remove it to go by the path of the project")
+            .hint("remove it to use the project's path instead")
     };
     match read_if_there(&identity, directory, LONGEST_IDENTITY) {
         Reading::Content(content) => check_identity(content.text().trim(), &identity),
@@ -262,7 +262,7 @@ fn check_identity(id: &str, file: &Path) -> Result<String, Failure> {
         return Ok(id.to_owned());
     }
     Err(Failure::invalid(format!("`{}` does not hold a project id", file.display()))
-        .hint("it may hold up to 64 letters, digits and hyphens; remove the file to go by the path"))
+        .hint("it can contain up to 64 letters, digits and hyphens; remove the file to use the path instead"))
 }
 
 #[cfg(test)]

@@ -110,7 +110,7 @@ impl Context {
                     false => format!("rejoin project move . {}", quote::argument(&known.path)),
                 };
                 self.warn_if_forgotten(join(archive, directory, &known).map(drop));
-                self.note(&format!("Its conversations belong here, too. To undo this: {undo}"));
+                self.note(&format!("Its conversations belong here too. To undo this: {undo}"));
                 Ok(known.key)
             }
             Some(Answer::Separate) => {
@@ -219,7 +219,7 @@ impl Context {
                 None => return Ok(None),
                 Some("y" | "yes") => return Ok(Some(Answer::Same)),
                 Some("" | "n" | "no") => return Ok(Some(Answer::Separate)),
-                Some(_) => eprintln!("Please answer y or n."),
+                Some(_) => eprintln!("Answer y or n."),
             }
         }
     }

@@ -66,7 +66,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let mut answer = context.answer();
     writeln!(answer, "Copied and checked {}.", told(&contents))?;
     answer.flush()?;
-    context.note(&format!("To put it back: rejoin restore {}", quote::path(&args.path)));
+    context.note(&format!("To restore it: rejoin restore {}", quote::path(&args.path)));
     Ok(())
 }
 

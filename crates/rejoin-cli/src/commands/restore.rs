@@ -59,7 +59,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     describe(&url, &copy, &args, context)?;
     if url.path().is_some_and(Path::exists) {
         warn_of_another_vault(&url, &from, context)?;
-        context.note("What was stored since the backup was made will be in the old store only.");
+        context.note("Messages stored since the backup will only be in the old store.");
         context.confirm(&Shown::line("Replace it?"), args.yes.into())?;
     }
     let mut gauge = Gauge::new(context);
@@ -70,7 +70,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
         (_, ErrorKind::Conflict) => vault::explain(&url, error),
         (StoreUrl::Vault(_), ErrorKind::Denied) => {
             Failure::from(error).hint(
-                "the store was not touched; the backup opens with what opened the vault when it was made: a passphrase or a \
+                "the store was not changed; the backup is unlocked by what unlocked the vault when it was made: a passphrase or a \
                  recovery key with `--passphrase-file`, or the key file or keyring of that time",
             )
         }
@@ -84,7 +84,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     writeln!(answer, "Restored {}.", told(&restored.contents))?;
     answer.flush()?;
     if let Some(kept) = restored.kept {
-        context.note(&format!("What was there is kept in {}", kept.display()));
+        context.note(&format!("The replaced store is kept in {}", kept.display()));
         context.note(&format!("To undo: rejoin restore {}", quote::path(&kept)));
     }
     Ok(())
@@ -128,7 +128,7 @@ fn describe(url: &StoreUrl, copy: &Contents, args: &Args, context: &Context) -> 
 
 fn explain(error: rejoin::Error) -> Failure {
     match error.kind() {
-        ErrorKind::Corrupt => Failure::from(error).hint("the store was not touched; use another backup"),
+        ErrorKind::Corrupt => Failure::from(error).hint("the store was not changed; use another backup"),
         ErrorKind::Invalid => Failure::from(error).or_hint("name a file that `rejoin backup` made"),
         _ => Failure::from(error),
     }

@@ -101,7 +101,7 @@ fn trust(directory: &Path, name: &str, consent: Consent, context: &Context) -> R
     if is_linked(directory) {
         return Err(Failure::new(Kind::Denied, format!("trust `{name}`"))
             .because(Standing::Linked.to_string())
-            .hint("put a regular file in place of the link, then run `rejoin trust` again"));
+            .hint("replace the link with a regular file, then run `rejoin trust` again"));
     }
     // Before the file is read: what is shown is what this directory holds.
     let seen = directory_identity(directory);

@@ -58,11 +58,11 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
         });
     }
     let Some(summary) = summary else {
-        context.note(&format!("\"{title}\" is not compacted, so there is nothing to undo."));
+        context.note(&format!("\"{title}\" is not compacted; there is nothing to undo."));
         return Ok(());
     };
     let tokens = compaction::sent_again(fullness, context.config.compact_threshold());
-    context.note(&format!("The model is sent the messages of \"{title}\" again: {tokens}"));
-    context.note(&format!("The summary that is passed over: {summary}"));
+    context.note(&format!("The model receives the messages of \"{title}\" again: {tokens}"));
+    context.note(&format!("The ignored summary: {summary}"));
     Ok(())
 }

@@ -162,7 +162,7 @@ impl Config {
             self.project_root().display()
         );
         match standing {
-            Standing::Linked => format!("put a regular file in place of the link, then {trust}"),
+            Standing::Linked => format!("replace the link with a regular file, then {trust}"),
             Standing::Trusted
             | Standing::Unknown
             | Standing::Changed

@@ -86,7 +86,7 @@ pub(super) fn unused(Found { directory: project, is_own }: Found<'_>) -> Option<
         Reading::Foreign(foreign) => (foreign.to_string(), private::remedy(&foreign)),
         Reading::Outside => (
             "it is reached through a symbolic link that leads out of the project".to_owned(),
-            "put a regular file in place of the link".to_owned(),
+            "replace the link with a regular file".to_owned(),
         ),
         Reading::Content(_) | Reading::Absent | Reading::Irregular | Reading::Failed(_) => return None,
     };

@@ -46,7 +46,7 @@ fn setting(name: &str, given: &OsStr, key: &'static Key, member: Option<String>)
     let value = given.to_str().and_then(|text| key.shape.read_text(text)).ok_or_else(|| {
         Failure::invalid(format!("read the variable `{name}`"))
             .because(key.shape.complaint_about(&given.to_string_lossy()))
-            .hint(format!("correct it, or take it away with `unset {name}`"))
+            .hint(format!("correct it, or remove it with `unset {name}`"))
     })?;
     Ok(Setting { key, member, value, origin: Origin::Variable(name.to_owned()) })
 }
@@ -129,7 +129,7 @@ mod tests {
         let refusal = read(&Surroundings::imagined(&[("REJOIN_RETENTION_DAYS", "3")]), &[]).unwrap_err();
 
         let expected = "error: could not read the variable `REJOIN_RETENTION_DAYS`: it must be a whole number from 7 to 180, or \"forever\"\n\
-                        hint: correct it, or take it away with `unset REJOIN_RETENTION_DAYS`";
+                        hint: correct it, or remove it with `unset REJOIN_RETENTION_DAYS`";
         assert_eq!(refusal.to_string(), expected);
     }
 }

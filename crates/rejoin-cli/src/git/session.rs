@@ -58,9 +58,7 @@ fn commit(context: &Context, archive: &Archive, id: ConversationId) -> Result<Op
         return Ok(None);
     }
     if let Some(obstacle) = repository.obstacle()? {
-        return Err(
-            Failure::new(Kind::Conflict, obstacle).hint("it is committed when you stop the next time")
-        );
+        return Err(Failure::new(Kind::Conflict, obstacle).hint("it will be committed at the next stop"));
     }
     check_sealed(archive, context, &stored)?;
     let mut tree = archive.exports().tree(id, Extent::Path(None))?;

@@ -182,7 +182,7 @@ impl Prompt<'_> {
             Ok(after) => after,
             Err(failure) if self.ends_talk(&failure) => return Err(failure),
             Err(failure) => {
-                failure.report(self.context.manner.format);
+                failure.at_prompt().report(self.context.manner.format);
                 After::Stay
             }
         };

@@ -34,7 +34,7 @@ pub(crate) fn apply_changed(before: &Context) -> Result<(), Failure> {
     let count = size::count(due.len() as u64, "conversation", "conversations");
     let terminal = context.surroundings.terminal;
     if !terminal.stdin || !terminal.stderr || !context.shows_notes() {
-        context.note(&format!("{count} would go, once this was seen at a terminal: rejoin expire"));
+        context.note(&format!("{count} would be deleted once you confirm this in a terminal: rejoin expire"));
         return Ok(());
     }
     let bytes = size::bytes(due.iter().map(|expiring| expiring.stored.bytes).sum());
@@ -42,7 +42,7 @@ pub(crate) fn apply_changed(before: &Context) -> Result<(), Failure> {
         |failure| {
             failure
                 .retold("the setting is changed, and nothing was deleted")
-                .or_hint("run `rejoin expire --dry-run` to see what goes, or set it back")
+                .or_hint("run `rejoin expire --dry-run` to see what is deleted, or undo the change")
         },
     )?;
     archive.retention().see(&retention)?;

@@ -163,7 +163,7 @@ fn text_of(content: &Content, name: &str, context: &Context) -> String {
     let mut text = content.text();
     if !content.is_whole {
         text.push_str("\n[the rest was left out]");
-        context.manner.warn(&format!("only the beginning of `{name}` is sent to the model"), None);
+        context.manner.warn(&format!("only the start of `{name}` is sent to the model"), None);
     }
     text
 }

@@ -35,7 +35,7 @@ pub(super) fn settle(context: &Context, handle: Handle, partial: Partial) -> Res
             Decision::Keep => handle = keep(context, &archive, handle, &turn)?,
             Decision::Discard => {
                 archive.open_turns().discard(handle.id(), turn.name)?;
-                context.note("The interrupted reply was discarded.");
+                context.note("The partial reply was discarded.");
             }
             Decision::Leave => {}
         }
@@ -77,7 +77,7 @@ fn decide(context: &Context, turn: &OpenTurn, partial: Partial) -> Result<Decisi
 
 fn keep(context: &Context, archive: &Archive, handle: Handle, turn: &OpenTurn) -> Result<Handle, Failure> {
     let receipt = archive.open_turns().keep(handle.id(), turn)?;
-    context.note("The interrupted reply was kept, as far as it had arrived.");
+    context.note("The partial reply was kept.");
     if handle.head() == turn.base {
         return Ok(archive.resume_at(handle.id(), receipt.head)?);
     }

@@ -57,7 +57,7 @@ pub(crate) fn say(
     let piped = match &said.message {
         _ if terminal.stdin => None,
         Some(_) if !has_input() => {
-            context.note("Nothing came through the input, so the message is sent alone.");
+            context.note("stdin was empty; sending only the message.");
             None
         }
         _ => piped()?,
@@ -75,8 +75,7 @@ pub(crate) fn say(
     match (message, said.then) {
         (message, Then::Stay) if can_prompt => prompt::open(context, &runtime, start, overrides, message),
         (_, Then::Stay) => {
-            Err(Failure::usage("`--interactive` needs a terminal")
-                .hint("leave out `--interactive`, or `--json`"))
+            Err(Failure::usage("`--interactive` needs a terminal").hint("omit `--interactive` or `--json`"))
         }
         (Some(message), Then::Leave) => runtime.block_on(once(context, start, overrides, &message)),
         (None, Then::Leave) if can_prompt => prompt::open(context, &runtime, start, overrides, None),

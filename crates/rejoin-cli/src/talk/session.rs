@@ -257,7 +257,7 @@ fn tell_new(context: &Context, start: &Start) {
             context.note("Keeping conversations is turned off, so there is nothing to resume.");
         }
         Start::Latest | Start::LatestMessage | Start::Conversation(_) | Start::Message(_) => {
-            context.note("There is nothing to resume in this project, so a new conversation begins.");
+            context.note("There is nothing to resume in this project, so a new conversation starts.");
         }
     }
 }

@@ -65,7 +65,7 @@ fn check(stored: &StoredConversation, end: End) -> Result<(), Failure> {
     }
     let (short, title) = (stored.id.short(), named::title(stored));
     Err(Failure::new(Kind::Conflict, format!("\"{title}\" is {} already", from.as_str()))
-        .hint(format!("run `rejoin resume {short}` to go on with it")))
+        .hint(format!("run `rejoin resume {short}` to continue it")))
 }
 
 fn stopped(archive: &Archive, id: ConversationId) -> Result<Stopped, Failure> {

@@ -56,7 +56,7 @@ pub(crate) fn confirm<Input: BufRead>(
         match answer.to_ascii_lowercase().as_str() {
             "y" | "yes" => return Ok(Confirmation::Yes),
             "" | "n" | "no" => return Ok(Confirmation::No),
-            _ => writeln!(output, "Please answer y or n.")?,
+            _ => writeln!(output, "Answer y or n.")?,
         }
     }
 }
@@ -126,7 +126,7 @@ mod tests {
     fn a_wrong_key_asks_again() {
         let prompt = "Delete 2 messages? [y/N] ";
 
-        let expected = format!("{prompt}Please answer y or n.\n{prompt}");
+        let expected = format!("{prompt}Answer y or n.\n{prompt}");
         assert_eq!(confirmed(b"maybe\ny\n"), (Confirmation::Yes, expected));
     }
 

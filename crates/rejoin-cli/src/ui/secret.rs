@@ -26,7 +26,7 @@ pub(crate) fn ask(prompt: &str) -> Result<Secret, Failure> {
         read(&mut unbuffered().map_err(attempt)?).map_err(attempt)?
     };
     writeln!(io::stderr()).map_err(attempt)?;
-    typed.ok_or_else(|| Failure::new(Kind::NotConfirmed, "nothing was entered, so nothing was changed"))
+    typed.ok_or_else(|| Failure::new(Kind::NotConfirmed, "nothing was entered; nothing was changed"))
 }
 
 /// The first line of standard input, where nobody types.

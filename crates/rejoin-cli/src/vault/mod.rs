@@ -51,7 +51,7 @@ pub(crate) fn explain(url: &StoreUrl, error: rejoin::Error) -> Failure {
         // What is sealed or missing is not what is wrong.
         _ if is_foreign => failure,
         (StoreUrl::Vault(_), ErrorKind::Denied) => failure.hint(
-            "unlock the keyring, or give a passphrase or recovery key at the terminal or with `--passphrase-file FILE`; \
+            "unlock the keyring, or give a passphrase or recovery key in the terminal or with `--passphrase-file FILE`; \
              `rejoin vault status` shows its slots",
         ),
         (StoreUrl::Vault(_), ErrorKind::NotFound) => {

@@ -139,8 +139,7 @@ fn a_message_that_has_an_answer_is_continued_as_a_branch() {
     let new = outcome.stdout.trim().to_owned();
     let expected = Outcome {
         stdout: "[new]\n".to_owned(),
-        stderr: "It begins a branch, beside an earlier answer. To see both: rejoin tree [lisbon]\n"
-            .to_owned(),
+        stderr: "It starts a branch next to an earlier reply. To see both: rejoin tree [lisbon]\n".to_owned(),
         code: 0,
     };
     assert_eq!(outcome.naming(&[(&new, "[new]"), (&short(&id), "[lisbon]")]), expected);
@@ -357,7 +356,7 @@ fn wrong_names_and_flags_are_refused() {
     let expected = [
         "error: no conversation or message `nosuch`\nhint: run `rejoin list` to see conversations, `rejoin tree` for messages\n",
         "error: no conversation or message `../../etc/passwd`\nhint: run `rejoin list` to see conversations, `rejoin tree` for messages\n",
-        "error: `a[2Jb` cannot be the name of anything\nhint: run `rejoin list` for ids; the beginning of one is enough\n",
+        "error: `a[2Jb` cannot be the name of anything\nhint: run `rejoin list` for IDs; the first characters are enough\n",
     ];
     assert_eq!(told, expected);
     assert!(twin.stderr.starts_with("error: `twin` could be any of 2: "), "{}", twin.stderr);

@@ -30,7 +30,7 @@ fn a_copy_is_private_whole_and_one_file() {
 
     let expected = Outcome {
         stdout: format!("Copied and checked 1 conversation, 2 messages, {bytes} B.\n"),
-        stderr: "To put it back: rejoin restore monday.db\n".to_owned(),
+        stderr: "To restore it: rejoin restore monday.db\n".to_owned(),
         code: 0,
     };
     let mode = fs::metadata(world.path("project/monday.db")).unwrap().permissions().mode() & 0o777;
@@ -129,8 +129,8 @@ fn a_restore_says_what_it_does_and_how_to_undo_it() {
              2 conversations, 2 messages, {after} B, last used just now\n\
              will be replaced by monday.db\n  \
              1 conversation, 1 message, {before} B, last used just now\n\
-             What was stored since the backup was made will be in the old store only.\n\
-             What was there is kept in {name}\nTo undo: rejoin restore {name}\n"
+             Messages stored since the backup will only be in the old store.\n\
+             The replaced store is kept in {name}\nTo undo: rejoin restore {name}\n"
         ),
         code: 0,
     };
@@ -201,7 +201,7 @@ fn a_damaged_copy_is_refused_and_the_store_stays() {
 
     let lines: Vec<&str> = outcome.stderr.lines().collect();
     assert!(lines[0].starts_with("error: the copy `[world]/project/monday.db` is damaged: conversation "));
-    assert_eq!(lines[1], "hint: the store was not touched; use another backup");
+    assert_eq!(lines[1], "hint: the store was not changed; use another backup");
     assert_eq!((titles(&world), kept(&world).len(), outcome.code), (vec!["Lisbon".to_owned()], 0, 1));
 }
 

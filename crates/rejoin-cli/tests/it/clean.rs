@@ -88,7 +88,7 @@ fn what_is_held_or_active_is_passed_by_and_counted() {
     let outcome = world.rejoin(["clean", "--yes", "--all"]).run();
 
     let stdout = format!("1 conversation deleted, {size} B freed.\n");
-    let stderr = "Passed by: 2 held, the active one.\n".to_owned();
+    let stderr = "Skipped: 2 held, the active one.\n".to_owned();
     assert_eq!(outcome, Outcome { stdout, stderr, code: 0 });
     assert_eq!(left(&world), ["Held", "Imported", "Active"]);
 }

@@ -162,7 +162,7 @@ fn undoing_sends_the_messages_again() {
     let undone = world.rejoin(["uncompact", "lisbon", "--json"]).run().json();
     let again = world.rejoin(["uncompact"]).run();
 
-    let nothing = "\"Lisbon\" is not compacted, so there is nothing to undo.\n";
+    let nothing = "\"Lisbon\" is not compacted; there is nothing to undo.\n";
     assert_eq!((&undone["conversation"], &undone["ignored"]), (&json!(id), &summary));
     assert_eq!([never, again], [Outcome::note(nothing), Outcome::note(nothing)]);
     assert_eq!(world.rejoin(["show", "lisbon", "--view", "chat"]).run(), before);

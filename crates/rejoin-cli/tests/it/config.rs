@@ -141,7 +141,7 @@ fn a_variable_out_of_range_is_refused_by_name() {
     let outcome = world.rejoin(["config", "list"]).variable("REJOIN_RETENTION_DAYS", "3").run();
 
     let expected = "error: could not read the variable `REJOIN_RETENTION_DAYS`: it must be a whole number from 7 to 180, or \"forever\"\n\
-                    hint: correct it, or take it away with `unset REJOIN_RETENTION_DAYS`\n";
+                    hint: correct it, or remove it with `unset REJOIN_RETENTION_DAYS`\n";
     assert_eq!(outcome, Outcome::failure(1, expected));
 }
 

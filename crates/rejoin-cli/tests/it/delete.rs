@@ -73,7 +73,7 @@ fn a_message_with_children_needs_cascade_and_then_takes_them_along() {
 
     let error = format!(
         "error: message `{question}` has children\n\
-         hint: add `--cascade` to delete also the 3 messages that follow\n"
+         hint: pass `--cascade` to also delete the 3 messages that follow\n"
     );
     assert_eq!((refused, before), (Outcome::failure(1, &error), 4));
     let answer = format!("Deleted 4 messages of \"Lisbon\" ({size} B): {}\n", trip.id().short());
@@ -92,7 +92,7 @@ fn messages_of_one_conversation_go_together_or_not_at_all() {
     let before = trip.conversation().unwrap().messages;
     let done = world.rejoin(["delete", &leaf, &drink, &answer, "--yes", "--json"]).run();
 
-    let hint = "hint: add `--cascade` to delete also the 2 messages that follow\n";
+    let hint = "hint: pass `--cascade` to also delete the 2 messages that follow\n";
     let error = format!(
         "warning: not deleted: {leaf}: it goes together with `{question}`, which has children\n{hint}\
          warning: not deleted: {question}: message `{question}` has children\n{hint}\
@@ -232,7 +232,7 @@ fn an_ambiguous_name_deletes_nothing() {
 
     let [a, b] = [lisbon.id(), porto.id()];
     let expected = format!(
-        "error: `trip` could be any of 2: {}, {}\nhint: type more of it: `{}` (Trip!), `{}` (Trip?)\n",
+        "error: `trip` could be any of 2: {}, {}\nhint: type more characters: `{}` (Trip!), `{}` (Trip?)\n",
         a.short(),
         b.short(),
         a.short(),

@@ -108,7 +108,7 @@ fn what_is_not_a_file_is_not_replaced() {
     let told = |path: &str| {
         format!(
             "error: `{path}` is not a file\n\
-             hint: name a file, or write to the standard output with `--output -`\n"
+             hint: name a file, or write to stdout with `--output -`\n"
         )
     };
     assert_eq!(outcomes, ["[world]/project/pipe", "[world]/project/link", "/dev/null"].map(told));
@@ -173,7 +173,7 @@ fn all_of_a_project_are_exported_and_one_that_fails_does_not_stop_the_others() {
     assert_eq!((outcome.code, lines), (1, expected.iter().map(String::as_str).collect::<Vec<_>>()));
     let told = format!(
         "Exported 2 conversations.\nerror: 1 of 3 conversations could not be exported: {s} (Secret): conversation `{secret}` is marked as not exportable\n\
-         hint: run `rejoin keep {s} --exportable yes` to let it leave the store, or add `--force` to write it this once\n"
+         hint: run `rejoin keep {s} --exportable yes` to allow it, or pass `--force` to export it once\n"
     );
     assert_eq!(outcome.stderr, told);
     assert_eq!(fs::read_dir(world.path("project/out")).unwrap().count(), 2);

@@ -111,7 +111,7 @@ fn with_nothing_to_resume_a_new_conversation_begins_and_it_is_told() {
 
     let outcomes = [world.rejoin(["-r", "hello there"]).run(), world.rejoin(["-n", "again here"]).run()];
 
-    let told = "There is nothing to resume in this project, so a new conversation begins.\n";
+    let told = "There is nothing to resume in this project, so a new conversation starts.\n";
     assert_eq!(
         outcomes.map(|outcome| (outcome.stderr, outcome.code)),
         [(told.to_owned(), 0), (String::new(), 0)]

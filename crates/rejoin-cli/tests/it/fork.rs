@@ -77,7 +77,7 @@ fn a_name_that_no_id_can_have_is_refused() {
 
     let outcomes = ["", "a b"].map(|name| world.rejoin(["fork", name]).run());
 
-    let hint = "hint: run `rejoin list` for ids; the beginning of one is enough\n";
+    let hint = "hint: run `rejoin list` for IDs; the first characters are enough\n";
     let expected = ["an id must not be empty", "`a b` cannot be the name of anything"];
     assert_eq!(outcomes, expected.map(|error| Outcome::failure(1, &format!("error: {error}\n{hint}"))));
 }
@@ -109,7 +109,7 @@ fn an_ambiguous_name_shows_what_it_could_be() {
     let (a, b) = (lisbon.id(), rome.id());
     let expected = format!(
         "error: `{message}` could be any of 2: {a}/{message}, {b}/{message}\n\
-         hint: type more of it: `{a}/{message}` (Lisbon), `{b}/{message}` (Rome)\n"
+         hint: type more characters: `{a}/{message}` (Lisbon), `{b}/{message}` (Rome)\n"
     );
     assert_eq!(outcome, Outcome::failure(1, &expected));
 }

@@ -120,7 +120,7 @@ fn a_conversation_that_must_stay_is_not_handed_off() {
     let short = crate::world::short(&id);
     let stderr = format!(
         "error: conversation `{id}` is marked as not exportable\n\
-         hint: run `rejoin keep {short} --exportable yes` to let it leave the store\n"
+         hint: run `rejoin keep {short} --exportable yes` to allow it\n"
     );
     assert_eq!((outcome.stdout.as_str(), outcome.stderr.as_str()), ("", stderr.as_str()));
     assert!(!world.path("home/.codex").exists());

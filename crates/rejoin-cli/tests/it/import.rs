@@ -41,7 +41,7 @@ fn a_directory_is_looked_through_and_imported_once() {
 
     let told = |stdout: &str| Outcome {
         stdout: stdout.to_owned(),
-        stderr: "1 file is of no known format.\n".to_owned(),
+        stderr: "1 file is in no known format.\n".to_owned(),
         code: 0,
     };
     assert_eq!(first, told("Imported 2 messages of 1 new conversation from 1 file.\n"));
@@ -144,7 +144,7 @@ fn a_file_that_is_not_of_the_format_that_is_named_is_told() {
     let after = world.rejoin(["import", "."]).run();
 
     let expected = "error: `[world]/project/notes.txt` has no conversation of Codex: it does not start with the messages imported before\n\
-                    hint: run `rejoin import [world]/project/notes.txt` to let its format be found\n";
+                    hint: run `rejoin import [world]/project/notes.txt` to detect its format\n";
     assert_eq!(outcome, Outcome::failure(1, expected));
     assert!(after.stderr.contains("nothing that can be imported is in `[world]/project`"), "{after:?}");
 }
@@ -156,7 +156,7 @@ fn a_directory_without_anything_to_import_is_told() {
 
     let outcome = world.rejoin(["import", "../files"]).run();
 
-    let expected = "1 file is of no known format.\n\
+    let expected = "1 file is in no known format.\n\
                     error: nothing that can be imported is in `[world]/files`\n\
                     hint: run `rejoin import --scan` to find the history of other programs\n";
     assert_eq!(outcome, Outcome::failure(1, expected));

@@ -157,7 +157,7 @@ fn who_says_no_gets_nothing() {
     terminal.enter("rejoin import --scan");
     terminal.wait_for("[y/N]");
     terminal.enter("n");
-    terminal.wait_for("not confirmed, so nothing was changed");
+    terminal.wait_for("not confirmed; nothing was changed");
 
     assert!(!world.store().exists());
 }

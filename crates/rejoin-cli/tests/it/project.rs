@@ -214,7 +214,7 @@ fn an_id_is_not_written_through_a_link() {
     let outcome = world.rejoin(["project", "id"]).run();
 
     let expected = "error: could not write `[world]/project/.rejoin/project`: its directory is a symbolic link\n\
-                    hint: put a directory in place of the link\n";
+                    hint: replace the link with a directory\n";
     assert_eq!(outcome, Outcome::failure(1, expected));
 }
 

@@ -37,7 +37,7 @@ fn nothing_to_send_is_told() {
 
     let expected = [
         "error: there is nothing to send\nhint: run `rejoin \"your message\"`\n",
-        "error: `--interactive` needs a terminal\nhint: leave out `--interactive`, or `--json`\n",
+        "error: `--interactive` needs a terminal\nhint: omit `--interactive` or `--json`\n",
     ];
     assert_eq!(outcomes, expected.map(|told| Outcome::failure(2, told)));
 }

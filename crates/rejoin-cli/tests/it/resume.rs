@@ -235,7 +235,7 @@ fn an_interrupted_reply_can_be_kept() {
 
     let outcome = world.rejoin(["resume", "lisbon", "--keep-partial"]).run();
 
-    let expected = "[Resuming \"Lisbon\"]\nThe interrupted reply was kept, as far as it had arrived.\n\
+    let expected = "[Resuming \"Lisbon\"]\nThe partial reply was kept.\n\
                     Resumed conversation with 2 messages\n";
     assert_eq!((outcome.stderr.as_str(), outcome.code), (expected, 0));
     let kept = ("In Alfama there is a\u{1b}[2J".to_owned(), Some("interrupted".to_owned()));
@@ -251,7 +251,7 @@ fn an_interrupted_reply_can_be_discarded() {
     let outcome = world.rejoin(["-r", "--discard-partial", "--", "again"]).run();
 
     assert_eq!(outcome.code, 0);
-    assert!(outcome.stderr.contains("The interrupted reply was discarded.\n"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("The partial reply was discarded.\n"), "{}", outcome.stderr);
     assert_eq!(world.archive().open_turns().list(id).unwrap(), []);
     assert_eq!(said(&world, id)[1].0, "again");
 }

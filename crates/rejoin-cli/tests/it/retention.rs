@@ -347,7 +347,7 @@ fn what_another_prompt_has_open_is_not_touched() {
     terminal.enter("/quit");
     terminal.wait_for_last("$");
 
-    assert_eq!(while_open, ("Passed by: 1 in use.\n".to_owned(), 2));
+    assert_eq!(while_open, ("Skipped: 1 in use.\n".to_owned(), 2));
     assert!(world.archive().conversation(id).is_ok());
 }
 

@@ -163,6 +163,6 @@ fn only_what_can_be_sealed_takes_a_key() {
     let outcome = world.rejoin(["export", &id, "--key-file", "../home/voice.key"]).run();
 
     let expected = "error: `markdown` is not sealed, and takes no key\n\
-                    hint: leave `--key-file` away, or write `--format agent-voice`\n";
+                    hint: omit `--key-file`, or use `--format agent-voice`\n";
     assert_eq!(outcome, Outcome::failure(2, expected));
 }

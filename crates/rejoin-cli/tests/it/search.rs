@@ -190,7 +190,7 @@ fn what_cannot_be_searched_for_is_refused() {
         format!("error: `the day before` {time}\n"),
         format!("error: `2026-02-31` {time}\n"),
         "error: `--sort best` has one page only\n\
-         hint: leave out `--cursor`, or ask for more with `--limit`\n"
+         hint: omit `--cursor`, or raise `--limit`\n"
             .to_owned(),
     ];
     assert_eq!(outcomes, expected.map(|error| Outcome::failure(2, &error)));

@@ -133,7 +133,7 @@ fn what_cannot_be_shown_is_told_with_the_next_step() {
     let none = world.rejoin(["show"]).run();
 
     let list = "hint: run `rejoin list` to see conversations, `rejoin tree` for messages\n";
-    let ids = "hint: run `rejoin list` for ids; the beginning of one is enough\n";
+    let ids = "hint: run `rejoin list` for IDs; the first characters are enough\n";
     let expected = [
         format!("error: no conversation or message `nosuch`\n{list}"),
         format!("error: no conversation or message `../../etc/passwd`\n{list}"),

@@ -161,11 +161,11 @@ fn a_linked_file_is_never_trusted() {
     let outcome = world.rejoin(["config", "get", "retention.days"]).run();
 
     let expected = "error: could not trust `[world]/project`: the file is reached through a symbolic link\n\
-                    hint: put a regular file in place of the link, then run `rejoin trust` again\n";
+                    hint: replace the link with a regular file, then run `rejoin trust` again\n";
     assert_eq!(refusal, Outcome::failure(1, expected));
     let stderr = "warning: ignored `[world]/project/.rejoin/config.toml`: it is reached through a symbolic link that \
                   leads out of the project\n\
-                  hint: put a regular file in place of the link\n";
+                  hint: replace the link with a regular file\n";
     assert_eq!(outcome, Outcome { stdout: "30\n".into(), stderr: stderr.into(), code: 0 });
 }
 

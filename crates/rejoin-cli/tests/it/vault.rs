@@ -97,7 +97,7 @@ fn a_second_way_in_is_suggested_and_works() {
     let expected = format!(
         "error: could not open the vault `vault+sqlite:[world]/home/.local/share/rejoin/rejoin.db`: nothing available here unlocks vault `{vault}`: the secret of the file slot `{slot}` of vault `{vault}` is not here; \
          nobody gave what its recovery slot asks for\n\
-         hint: unlock the keyring, or give a passphrase or recovery key at the terminal or with \
+         hint: unlock the keyring, or give a passphrase or recovery key in the terminal or with \
          `--passphrase-file FILE`; `rejoin vault status` shows its slots\n"
     );
     assert_eq!(without.stderr, expected);
@@ -187,7 +187,7 @@ fn sealing_suggests_a_second_way_in_and_tells_a_recovery_key_in_its_answer() {
     let both = ["vault", "encrypt", "--slot", "file", "--slot", "recovery", "--yes", "--json"];
     let answered = answered.rejoin(both).run();
 
-    let suggestion = "Nothing else opens it. Add a second way in: rejoin vault add-slot recovery";
+    let suggestion = "It is the only slot. Add a second one: rejoin vault add-slot recovery";
     assert!(told.stderr.contains(suggestion), "{}", told.stderr);
     let answer = json(&answered);
     assert_eq!(answer["slots"].as_array().unwrap().len(), 2);
@@ -230,7 +230,7 @@ fn a_restored_vault_is_used_at_once_and_the_restore_can_be_undone() {
         world.rejoin(["restore", &undo.replace("[world]", world.path("").to_str().unwrap()), "--yes"]).run();
 
     assert_eq!((restored.code, undone.code), (0, 0), "{restored:?} {undone:?}");
-    let told = "What was stored since the backup was made will be in the old store only.\n";
+    let told = "Messages stored since the backup will only be in the old store.\n";
     assert!(restored.stderr.contains(told), "{}", restored.stderr);
     assert_eq!((after, titles(&world)), (vec!["Old".to_owned()], vec!["New".to_owned(), "Old".to_owned()]));
 }
@@ -416,7 +416,7 @@ fn a_real_keyring_opens_a_vault_and_a_locked_one_is_told() {
 }
 
 /// What to do where nothing opens a vault.
-const UNLOCK: &str = "unlock the keyring, or give a passphrase or recovery key at the terminal or with \
+const UNLOCK: &str = "unlock the keyring, or give a passphrase or recovery key in the terminal or with \
                       `--passphrase-file FILE`; `rejoin vault status` shows its slots";
 
 /// What is told of a vault in the default place that does not open.
@@ -435,7 +435,7 @@ fn without_a_keyring_another_slot_is_suggested_and_nothing_is_made() {
     let slot = outcome.stderr.split('`').nth(1).unwrap();
     let expected = format!(
         "error: could not keep the secret of slot `{slot}` in the keyring: no keyring service answers on this machine\n\
-         hint: unlock the keyring of the system, or use another kind of slot: `passphrase`, `recovery` or `file`\n"
+         hint: unlock the system keyring, or use another kind of slot: `passphrase`, `recovery` or `file`\n"
     );
     assert_eq!(outcome, Outcome::failure(1, &expected));
     assert_eq!(world.rejoin(["vault", "init", "--slot", "file"]).run().code, 0);

@@ -229,7 +229,7 @@ fn warned(world: &World) -> (i32, String) {
     (outcome.code, outcome.stderr)
 }
 
-const SECOND: &str = "Nothing else opens it. Add a second way in: rejoin vault add-slot recovery\n";
+const SECOND: &str = "It is the only slot. Add a second one: rejoin vault add-slot recovery\n";
 
 #[test]
 fn a_rotation_that_ended_early_is_told_and_another_finishes_it() {
@@ -241,7 +241,7 @@ fn a_rotation_that_ended_early_is_told_and_another_finishes_it() {
     let opened = world.rejoin(["list"]).run();
     let finished = world.rejoin(rotate).run();
 
-    let expected = "warning: a rotation was not finished\nhint: run `rejoin vault rotate` to finish it\n";
+    let expected = "warning: a rotation is incomplete\nhint: run `rejoin vault rotate` to complete it\n";
     assert_eq!(told, (0, format!("{expected}{SECOND}")));
     assert_eq!((opened.code, finished.code), (0, 0), "{opened:?} {finished:?}");
     assert_eq!(warned(&world), (0, SECOND.to_owned()));
@@ -339,7 +339,7 @@ fn a_store_that_was_sealed_and_is_still_in_the_clear_is_told() {
         let ended = world.rejoin(["--store", &plain, "vault", "encrypt", "--slot", "file", "--yes"]).run();
 
         let expected = format!(
-            "warning: the store it was made of is still there in the clear, `{plain}`\n\
+            "warning: the original store still exists, unencrypted: `{plain}`\n\
              hint: run `rejoin --store {plain} vault encrypt` to copy what it holds and erase it\n"
         );
         assert_eq!(outcome, (0, format!("{}{SECOND}", told(&world, expected))));

@@ -223,7 +223,7 @@ fn tell(receipt: &Receipt, context: &Context) -> Result<(), Failure> {
     answer.flush()?;
     let conversation = receipt.conversation.short();
     if receipt.forked {
-        context.note(&format!("It begins a branch, beside an earlier answer. To see both: rejoin tree {conversation}"));
+        context.note(&format!("It starts a branch next to an earlier reply. To see both: rejoin tree {conversation}"));
     } else {
         context.note(&format!("Stored in conversation {conversation}"));
     }

@@ -144,7 +144,7 @@ fn remove(args: &RemoveArgs, context: &Context) -> Result<(), Failure> {
         format!("The keyring has no key of {name}.")
     });
     if let Some(variable) = known.key_variable.filter(|name| context.surroundings.variable(name).is_some()) {
-        context.note(&format!("The variable {variable} still holds one."));
+        context.note(&format!("The variable {variable} still holds a key."));
     }
     Ok(())
 }

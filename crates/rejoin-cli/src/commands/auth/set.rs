@@ -53,7 +53,7 @@ pub(super) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     }
     context.note(&format!("The key of {name} is in the keyring."));
     if let Some(variable) = known.key_variable.filter(|name| context.surroundings.variable(name).is_some()) {
-        context.note(&format!("The variable {variable} holds one too, and is looked at first."));
+        context.note(&format!("The variable {variable} also holds a key, and takes precedence."));
     }
     if known.model.is_none() {
         context.note(&format!("Next: run `rejoin setup --provider {name}`"));

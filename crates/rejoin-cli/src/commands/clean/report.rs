@@ -187,7 +187,7 @@ fn passed_by(survey: &Survey, used_meanwhile: u64) -> Option<String> {
     if used_meanwhile > 0 {
         told.push(format!("{} used meanwhile", size::number(used_meanwhile)));
     }
-    (!told.is_empty()).then(|| format!("Passed by: {}.", told.join(", ")))
+    (!told.is_empty()).then(|| format!("Skipped: {}.", told.join(", ")))
 }
 
 #[cfg(test)]
@@ -226,7 +226,7 @@ mod tests {
         assert_eq!(serde_json::to_value(report.told()).unwrap(), expected);
         assert_eq!(
             passed_by(&survey, report.passed_by()).as_deref(),
-            Some("Passed by: 2 held, the active one, 1 used meanwhile.")
+            Some("Skipped: 2 held, the active one, 1 used meanwhile.")
         );
     }
 }

@@ -87,7 +87,7 @@ impl Target {
         if trust::is_linked(context.config.project_root()) {
             return Err(Failure::new(Kind::Denied, format!("change `{}`", path.display()))
                 .because("it is reached through a symbolic link")
-                .hint("put a regular file in place of the link"));
+                .hint("replace the link with a regular file"));
         }
         // What it holds now would not be read, and so be lost.
         if let Reading::Foreign(foreign) = read_inside(&path, context.config.project(), 0) {

@@ -103,7 +103,7 @@ fn find(archive: &Archive, name: &str) -> Result<Option<(ConversationId, Message
     };
     if id.as_str() != typed {
         return Err(Failure::invalid(format!("`{typed}` is only the beginning of an id"))
-            .hint(format!("to delete it, type all of {id}")));
+            .hint(format!("to delete it, type the full ID {id}")));
     }
     Ok(Some((conversation, id)))
 }

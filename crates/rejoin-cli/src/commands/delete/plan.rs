@@ -151,7 +151,7 @@ impl Plan {
                 format!("it goes together with `{parent}`, which has children")
             };
             item.fate = Fate::Failed(
-                Failure::new(Kind::Conflict, why).hint(format!("add `--cascade` to delete also the {below}")),
+                Failure::new(Kind::Conflict, why).hint(format!("pass `--cascade` to also delete the {below}")),
             );
         }
     }

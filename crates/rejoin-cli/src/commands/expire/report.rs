@@ -68,7 +68,7 @@ pub(super) fn planned(
         let all: Vec<Expiring> = plan.due.iter().chain(&plan.soon).cloned().collect();
         write!(page, "{}", table(&all, archive, context)?)?;
         let count = size::count(plan.due.len() as u64, "conversation", "conversations");
-        writeln!(page, "{count} would go now, {} freed.", size::bytes(plan.bytes()))?;
+        writeln!(page, "{count} would be deleted now, {} freed.", size::bytes(plan.bytes()))?;
         Ok(())
     })?;
     tell_passed_by(plan, context);
@@ -100,7 +100,7 @@ pub(super) fn done(
     } else {
         let mut answer = context.answer();
         let count = size::count(report.purged.len() as u64, "conversation", "conversations");
-        writeln!(answer, "{count} expired and went, {} freed.", size::bytes(report.bytes))?;
+        writeln!(answer, "{count} expired and deleted, {} freed.", size::bytes(report.bytes))?;
         answer.flush()?;
         tell_passed_by(plan, context);
         warn_of_keys(report.keys, context);
@@ -182,7 +182,7 @@ fn tell_passed_by(plan: &RetentionPlan, context: &Context) {
         told.push(format!("{} in use", size::number(plan.in_use)));
     }
     if !told.is_empty() {
-        context.note(&format!("Passed by: {}.", told.join(", ")));
+        context.note(&format!("Skipped: {}.", told.join(", ")));
     }
 }
 

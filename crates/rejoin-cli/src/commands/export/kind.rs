@@ -118,7 +118,7 @@ fn explain(error: rejoin::Error, stored: &StoredConversation) -> Failure {
     }
     let short = stored.id.short();
     failure.or_hint(format!(
-        "run `rejoin keep {short} --exportable yes` to let it leave the store, or add `--force` to write it this once"
+        "run `rejoin keep {short} --exportable yes` to allow it, or pass `--force` to export it once"
     ))
 }
 

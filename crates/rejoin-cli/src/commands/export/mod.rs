@@ -118,7 +118,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
 fn sealing(kind: Kind, path: &Path, context: &Context) -> Result<Key, Failure> {
     if !kind.can_seal() {
         return Err(Failure::usage(format!("`{}` is not sealed, and takes no key", kind.name()))
-            .hint("leave `--key-file` away, or write `--format agent-voice`"));
+            .hint("omit `--key-file`, or use `--format agent-voice`"));
     }
     key_file::read(path, context)
 }
@@ -138,7 +138,7 @@ fn forced(archive: &Archive, wanted: &[Wanted], consent: Consent, context: &Cont
         return Ok(Reason::Asked);
     }
     let count = size::count(marked, "conversation is", "conversations are");
-    context.confirm(&Shown::line(&format!("{count} marked as not exportable. Write anyway?")), consent)?;
+    context.confirm(&Shown::line(&format!("{count} marked as not exportable. Export anyway?")), consent)?;
     Ok(Reason::Forced)
 }
 
@@ -161,7 +161,7 @@ fn note(archive: &Archive, kind: Kind, reason: Reason, written: &[&StoredConvers
     if !written.is_empty()
         && let Err(error) = archive.audit().note(entry)
     {
-        context.manner.warn(&format!("the export was not noted in the audit log: {error}"), None);
+        context.manner.warn(&format!("the export was not recorded in the audit log: {error}"), None);
     }
 }
 
@@ -179,7 +179,7 @@ fn print(
     };
     if context.is_json() {
         return Err(Failure::usage("the export and its JSON report cannot both go to stdout")
-            .hint("leave `--json` away, or name a file with `--output`"));
+            .hint("omit `--json`, or name a file with `--output`"));
     }
     let mut files = kind.write(archive, one, key)?;
     context.warn_of_damage(archive, one.stored.id)?;

@@ -93,7 +93,7 @@ impl Replacing {
     fn ask(&mut self, path: &Path, context: &Context) -> Result<(), Failure> {
         if self.written.contains(path) {
             return Err(Failure::new(FailureKind::Conflict, format!("`{}` would be written twice", path.display()))
-                .hint("export one after the other, each with its own `--output`"));
+                .hint("export them one by one, each with its own `--output`"));
         }
         let there = || {
             Failure::new(FailureKind::Conflict, format!("`{}` already exists", path.display()))
@@ -165,7 +165,7 @@ fn write_one(path: &Path, bytes: &[u8], replacing: &mut Replacing, context: &Con
     // A device or a pipe would be replaced by a file, and not written to.
     if fs::metadata(path).is_ok_and(|there| !there.is_file()) {
         return Err(Failure::invalid(format!("`{}` is not a file", path.display()))
-            .hint("name a file, or write to the standard output with `--output -`"));
+            .hint("name a file, or write to stdout with `--output -`"));
     }
     match durable::place(path, bytes, Existing::Stays) {
         Ok(()) => return Ok(State::Written),

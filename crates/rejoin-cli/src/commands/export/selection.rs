@@ -81,7 +81,7 @@ fn all(args: &Args, archive: &Archive, context: &Context) -> Result<Vec<Wanted>,
     }
     if wanted.is_empty() {
         return Err(Failure::not_found("there are no conversations to export")
-            .hint("run `rejoin list --all-projects` to see those of other projects"));
+            .hint("run `rejoin list --all-projects` to see other projects"));
     }
     Ok(wanted)
 }

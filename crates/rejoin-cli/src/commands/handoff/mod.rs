@@ -125,7 +125,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
         let mut entry = AuditEntry::new(AuditAction::Exported, "user-requested").to(stored.id);
         entry.extra.set("format", Json::of(&args.to.command()).expect("a name is JSON"));
         if let Err(error) = archive.audit().note(entry.counting(stored.messages, stored.bytes)) {
-            context.manner.warn(&format!("the hand-off is not in the audit log: {error}"), None);
+            context.manner.warn(&format!("the hand-off was not recorded in the audit log: {error}"), None);
         }
     }
     if context.is_json() {
@@ -163,7 +163,7 @@ fn explain(error: rejoin::Error, stored: &StoredConversation) -> Failure {
     if stored.conversation.privacy.exportable {
         return failure;
     }
-    failure.or_hint(format!("run `rejoin keep {} --exportable yes` to let it leave the store", stored.id.short()))
+    failure.or_hint(format!("run `rejoin keep {} --exportable yes` to allow it", stored.id.short()))
 }
 
 /// Becomes the agent; comes back only when that fails.
@@ -188,7 +188,7 @@ fn directory_of(
             .hint("name another directory with `--project`")
     })?;
     let gone = stored.conversation.project.as_deref().unwrap_or_default();
-    context.note(&format!("The project {gone} is not there any more. Using {}", instead.display()));
+    context.note(&format!("The project {gone} does not exist any more. Using {}", instead.display()));
     Ok(instead)
 }
 

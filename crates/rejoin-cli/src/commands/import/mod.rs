@@ -137,7 +137,7 @@ fn agrees(args: &Args, places: &[Place], context: &Context) -> Result<bool, Fail
     }
     if is_done {
         if !context.is_json() && !args.dry_run && places.iter().any(|place| !place.unchanged.is_empty()) {
-            context.note("Nothing of it is new.");
+            context.note("Nothing in it is new.");
         }
         return Ok(false);
     }
@@ -204,7 +204,7 @@ fn once(args: &Args, mut places: Vec<Place>, imports: Imports, context: &Context
     report.show(survey.as_ref(), context)?;
     if args.scan && report.added() > 0 {
         context.note("To see them: rejoin list --all-projects");
-        context.note("To keep copying what is added: rejoin import --scan --watch");
+        context.note("To keep importing: rejoin import --scan --watch");
     }
     report.judge()
 }

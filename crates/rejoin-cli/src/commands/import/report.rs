@@ -110,7 +110,7 @@ impl Report {
         }
         if self.others > 0 {
             let files = size::count(self.others, "file is", "files are");
-            context.note(&format!("{files} of no known format."));
+            context.note(&format!("{files} in no known format."));
         }
     }
 
@@ -238,7 +238,7 @@ fn is_misread(item: &Item, imported: &Imported) -> bool {
 fn misread(item: &Item, imported: &Imported) -> Failure {
     let path = item.source.path();
     let failure = Failure::invalid(format!("`{}` has no conversation of {}", path.display(), item.format.program))
-        .hint(format!("run `rejoin import {}` to let its format be found", quote::path(path)));
+        .hint(format!("run `rejoin import {}` to detect its format", quote::path(path)));
     match imported.reasons.first() {
         Some(reason) => failure.because(reason.why.clone()),
         None => failure,

@@ -63,7 +63,7 @@ impl<'a> Survey<'a> {
             let is_looked_for = |format: &&Format| only.is_none_or(|only| only.name == format.name);
             let formats = FORMATS.iter().copied().filter(|format| !format.places.is_empty());
             let programs: Vec<&str> = formats.filter(is_looked_for).map(|format| format.program).collect();
-            context.note(&format!("Looked for {}.", programs.join(", ")));
+            context.note(&format!("Searched for {}.", programs.join(", ")));
         }
         write!(answer, "{}", self.table(context))?;
         answer.flush()?;

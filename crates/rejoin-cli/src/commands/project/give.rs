@@ -90,7 +90,7 @@ pub(super) fn run_move(args: MoveArgs, context: &Context) -> Result<(), Failure>
     let others = all.iter().find(is_there);
     if let Some(others) = others.filter(|known| known.conversations > 0) {
         let count = others.count();
-        context.confirm(&Shown::line(&format!("{path} has {count} already. Put them together?")), consent)?;
+        context.confirm(&Shown::line(&format!("{path} already has {count}. Merge them?")), consent)?;
     }
     carry_rules(&archive, &from, &to)?;
     let moved = give(&archive, &from, &to)?;

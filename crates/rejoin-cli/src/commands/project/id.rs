@@ -77,7 +77,7 @@ fn write(directory: &Path) -> Result<(), Failure> {
     if fs::symlink_metadata(below).is_ok_and(|metadata| metadata.is_symlink()) {
         return Err(Failure::new(Kind::Denied, format!("write `{}`", file.display()))
             .because("its directory is a symbolic link")
-            .hint("put a directory in place of the link"));
+            .hint("replace the link with a directory"));
     }
     if let Some(foreign) = Foreign::look(directory) {
         return Err(private::refusal(format!("write `{}`", file.display()), &foreign));

@@ -32,7 +32,7 @@ pub(super) fn run(_args: Args, context: &Context) -> Result<(), Failure> {
     let path = directory.to_string_lossy();
     let id = carried_id(directory).ok_or_else(|| {
         Failure::invalid(format!("`{}` carries no id of a project", clean::line(&path)))
-            .hint("it goes by its path already")
+            .hint("it is already identified by its path")
     })?;
     let Some(other) = archive.projects().get(&id)? else {
         return Err(Failure::not_found(format!("no other project has the id `{id}`"))

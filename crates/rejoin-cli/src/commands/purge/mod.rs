@@ -80,7 +80,7 @@ fn some(archive: &Archive, args: &Args, consent: Consent, context: &Context) -> 
     // What cannot be counted goes all the same.
     let attached: u64 = found.iter().map(|stored| archive.attachments().bytes(stored.id).unwrap_or(0)).sum();
     let bytes = size::bytes(found.iter().map(|stored| stored.bytes).sum::<u64>() + attached);
-    let question = Shown::line(&format!("Purge {count} ({bytes}) for good?"));
+    let question = Shown::line(&format!("Purge {count} ({bytes}) permanently?"));
     let shown = Shown::lines(shown.iter().map(String::as_str));
     context.confirm_shown(&Line::report(&shown), &question, consent)?;
     let progress = context.progress("Purging conversations", Unit::Items, Some(found.len() as u64));
@@ -98,7 +98,7 @@ fn everything(
     let count = archive.maintenance().survey()?.conversations.len() as u64;
     let counted = size::count(count, "conversation", "conversations");
     let shown = Shown::line(&format!("This store will be emptied: {}", context.config.store()));
-    let question = Shown::line(&format!("Purge {counted} of all projects for good?"));
+    let question = Shown::line(&format!("Purge {counted} of all projects permanently?"));
     context.confirm_shown(&Line::report(&shown), &question, consent)?;
     let progress = context.progress("Purging conversations", Unit::Items, Some(count));
     let report = archive.removal().purge_everything(reason, &mut |_| progress.advance(1))?;

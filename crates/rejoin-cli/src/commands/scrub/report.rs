@@ -104,7 +104,7 @@ impl Report {
 
     pub(super) fn question(&self) -> String {
         let (found, conversations) = self.amounts();
-        format!("Take {found} out of {conversations} for good?")
+        format!("Redact {found} in {conversations} permanently?")
     }
 
     pub(super) fn answer(self, context: &Context) -> Result<(), Failure> {

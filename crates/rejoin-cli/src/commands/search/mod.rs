@@ -117,7 +117,7 @@ impl Args {
         }
         if self.sort == Sort::Best && self.cursor.is_some() {
             return Err(Failure::usage("`--sort best` has one page only")
-                .hint("leave out `--cursor`, or ask for more with `--limit`"));
+                .hint("omit `--cursor`, or raise `--limit`"));
         }
         let since = self.since.as_deref().map(|typed| period::moment(typed, &context.clock())).transpose();
         Ok(Search {
@@ -206,7 +206,7 @@ fn page<'a>(
 /// Says that nothing was found, and where else there is something.
 fn tell_nothing(args: &Args, search: &Search, archive: &Archive, context: &Context) -> Result<(), Failure> {
     if args.cursor.is_some() {
-        context.note("That was the last page.");
+        context.note("No more pages.");
         return Ok(());
     }
     let text = clean::line(&search.text);

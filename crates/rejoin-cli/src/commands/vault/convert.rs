@@ -127,7 +127,7 @@ pub(super) fn encrypt(args: &EncryptArgs, context: &Context) -> Result<(), Failu
     }
     if !from.path().is_some_and(Path::exists) {
         return Err(Failure::not_found(format!("no store at `{from}`"))
-            .hint("run `rejoin vault init` to make a vault"));
+            .hint("run `rejoin vault init` to create a vault"));
     }
     let mut noted = Unfinished::begin(&from, &to, context)?;
     let added = make_vault(args, &to, &mut noted, context)?;
@@ -269,7 +269,7 @@ fn move_all(
     context.note(&format!("Conversations are kept in {to}"));
     switched.note(context);
     if !erased {
-        context.note(&format!("The old store is still there: {from}"));
+        context.note(&format!("The old store still exists: {from}"));
     }
     Ok(())
 }
@@ -294,7 +294,7 @@ fn copy_all(from: &StoreUrl, to: &StoreUrl, context: &Context) -> Result<Convert
     drop(progress);
     converted.map_err(|error| match error.kind() {
         ErrorKind::Conflict => explain(to, error).or_hint("name another place with `--to`"),
-        _ => explain(to, error).or_hint("run it again to go on where it ended"),
+        _ => explain(to, error).or_hint("run it again to resume"),
     })
 }
 
@@ -316,10 +316,10 @@ fn erase(from: &StoreUrl, to: &StoreUrl, converted: &mut Converted, context: &Co
             Err(error) => {
                 return Err(match error.kind() {
                     ErrorKind::Locked => Failure::from(error).hint(
-                        "everything was copied; end that program and run the same command again to erase the old store",
+                        "everything was copied; stop that program and run the same command again to erase the old store",
                     ),
                     ErrorKind::Conflict => Failure::from(error)
-                        .hint("end the programs that write to it and run the same command again"),
+                        .hint("stop the programs that write to it and run the same command again"),
                     _ => Failure::from(error),
                 });
             }

@@ -128,7 +128,7 @@ fn accept(args: &AcceptArgs, context: &Context) -> Result<(), Failure> {
     if context.is_json() {
         return context.answer_json(&Accepted { accepted: Text(&url), vault: found, before });
     }
-    context.note(if found.is_some() { "The vault is taken as it is." } else { "No vault is used here any more." });
+    context.note(if found.is_some() { "The vault is accepted as it is." } else { "No vault is expected here any more." });
     Ok(())
 }
 
@@ -167,7 +167,7 @@ fn vault_url(context: &Context) -> Result<StoreUrl, Failure> {
 fn explain_keys(url: &StoreUrl, error: rejoin::Error) -> Failure {
     match error.kind() {
         ErrorKind::Unavailable => Failure::from(error).or_hint(
-            "unlock the keyring of the system, or use another kind of slot: `passphrase`, `recovery` or `file`",
+            "unlock the system keyring, or use another kind of slot: `passphrase`, `recovery` or `file`",
         ),
         ErrorKind::Invalid => Failure::from(error),
         _ => explain(url, error),

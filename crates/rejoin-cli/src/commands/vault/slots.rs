@@ -141,7 +141,7 @@ pub(super) fn init(args: &InitArgs, context: &Context) -> Result<(), Failure> {
     let keys = url.keys(&access, Existing::Optional).map_err(|error| explain_keys(&url, error))?;
     let added = keys.create(&slots, Time::now()).map_err(|error| match error.kind() {
         ErrorKind::Conflict => Failure::from(error).hint(
-            "run `rejoin vault encrypt` to seal what a plain store holds, or `rejoin vault status` to see what opens a vault",
+            "run `rejoin vault encrypt` to encrypt a plain store, or `rejoin vault status` to see the slots of a vault",
         ),
         _ => explain_keys(&url, error),
     })?;
@@ -156,7 +156,7 @@ pub(super) fn init(args: &InitArgs, context: &Context) -> Result<(), Failure> {
     show_added(&added, context)?;
     context.note(&format!("The vault is {url}"));
     if let Some(before) = before {
-        context.note(&format!("It takes the place of vault {before}, which was not there any more."));
+        context.note(&format!("It replaces vault {before}, which was missing."));
     }
     use_store(&url, context)?.note(context);
     context.note(NOT_EXPORTED);
@@ -168,7 +168,7 @@ pub(super) fn init(args: &InitArgs, context: &Context) -> Result<(), Failure> {
 pub(super) fn suggest_second(mut kinds: impl Iterator<Item = SlotKind>, context: &Context) {
     if let (Some(only), None) = (kinds.next(), kinds.next()) {
         let other = if only == SlotKind::Recovery { "passphrase" } else { "recovery" };
-        context.note(&format!("Nothing else opens it. Add a second way in: rejoin vault add-slot {other}"));
+        context.note(&format!("It is the only slot. Add a second one: rejoin vault add-slot {other}"));
     }
 }
 
@@ -216,7 +216,7 @@ pub(super) fn rotate(args: &RotateArgs, context: &Context) -> Result<(), Failure
     let mut sealed = None;
     if args.reencrypt {
         let done = reencrypt(&keys, context)
-            .map_err(|error| explain_keys(&url, error).or_hint("run it again to go on where it ended"))?;
+            .map_err(|error| explain_keys(&url, error).or_hint("run it again to resume"))?;
         let facts = [("conversations", fact(&done.conversations)), ("damaged", fact(&done.damaged))];
         audit(&url, AuditAction::SealedAnew, &facts, context);
         sealed = Some(done);
@@ -253,7 +253,7 @@ fn answer_rotated(rotated: &Rotated, sealed: Option<&Reencrypted>, context: &Con
     let mut answer = context.answer();
     writeln!(answer, "Replaced the keys of the vault; {} wrapped anew.", size::count(rotated.keys, "data key", "data keys"))?;
     if let Some(sealed) = sealed {
-        writeln!(answer, "Sealed {} anew.", size::count(sealed.conversations, "conversation", "conversations"))?;
+        writeln!(answer, "Re-encrypted {}.", size::count(sealed.conversations, "conversation", "conversations"))?;
     }
     answer.flush()?;
     if let Some(sealed) = sealed.filter(|sealed| sealed.damaged > 0) {
@@ -302,7 +302,7 @@ fn write_added(added: &[Added], context: &Context) -> Result<(), Failure> {
     for slot in added {
         writeln!(answer, "Added the {} slot {}", slot.kind, slot.id)?;
         if let Some(key) = slot.recovery_key.as_ref().and_then(|key| key.as_text()) {
-            writeln!(answer, "Recovery key, shown this once; write it down:\n\n  {key}\n")?;
+            writeln!(answer, "Recovery key, shown only once; write it down:\n\n  {key}\n")?;
         }
     }
     answer.flush()?;

@@ -53,7 +53,7 @@ pub(super) fn run(_args: Args, context: &Context) -> Result<(), Failure> {
         Ok(())
     })?;
     if status.is_rotating {
-        context.manner.warn("a rotation was not finished", Some("run `rejoin vault rotate` to finish it"));
+        context.manner.warn("a rotation is incomplete", Some("run `rejoin vault rotate` to complete it"));
     }
     if status.is_being_sealed {
         context.manner.warn(
@@ -97,7 +97,7 @@ fn warn_of_copies(url: &StoreUrl, context: &Context) {
         );
         context
             .manner
-            .warn(&format!("the store it was made of is still there in the clear, `{plain}`"), Some(&hint));
+            .warn(&format!("the original store still exists, unencrypted: `{plain}`"), Some(&hint));
     }
     if let Some(plain) = beside::copy_of(url, context) {
         context.manner.warn(

@@ -64,13 +64,13 @@ pub(super) fn uncompact(prompt: &mut Prompt<'_>, _: &str) -> Result<After, Failu
     settled(prompt)?;
     let undone = prompt.runtime.block_on(prompt.session.talk.uncompact())?;
     let Some(summary) = undone else {
-        prompt.line(Meaning::Plain, "This conversation is not compacted, so there is nothing to undo.")?;
+        prompt.line(Meaning::Plain, "This conversation is not compacted; there is nothing to undo.")?;
         return Ok(After::Stay);
     };
     let threshold = prompt.context.config.compact_threshold();
     let tokens = words::sent_again(prompt.session.talk.fullness(), threshold);
     prompt.line(Meaning::Plain, &format!("The model is sent the messages again: {tokens}"))?;
-    prompt.dim(&format!("The summary that is passed over: {summary}"))?;
+    prompt.dim(&format!("The ignored summary: {summary}"))?;
     Ok(After::Stay)
 }
 

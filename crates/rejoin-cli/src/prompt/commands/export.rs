@@ -22,7 +22,7 @@ pub(super) fn export(prompt: &mut Prompt<'_>, words: &str) -> Result<After, Fail
     };
     if prompt.keeping != Keeping::Kept && named.is_none() {
         return Err(Failure::usage("export a conversation that is not saved")
-            .hint("leave, then start a talk that is saved"));
+            .hint("leave, then start a conversation that is saved"));
     }
     let own = prompt.session.conversation().to_string();
     command_line(prompt, &["export", "--format", format, "--", named.unwrap_or(&own)])?;

@@ -127,7 +127,7 @@ fn unknown(name: &str) -> Failure {
     let failure = Failure::usage(format!("no command `/{name}`"));
     match nearest(name, known) {
         Some(near) => failure.hint(format!("did you mean /{near}?")),
-        None => failure.hint("type /help to see all; two slashes send a message that begins with one"),
+        None => failure.hint("type /help to see all; start a message with two slashes to send one"),
     }
 }
 
@@ -142,7 +142,7 @@ mod tests {
         let expected = [
             "error: no command `/tre`\nhint: did you mean /tree?",
             "error: no command `/exprot`\nhint: did you mean /export?",
-            "error: no command `/etc/hosts`\nhint: type /help to see all; two slashes send a message that begins with one",
+            "error: no command `/etc/hosts`\nhint: type /help to see all; start a message with two slashes to send one",
         ];
         assert_eq!(told, expected);
     }

@@ -62,7 +62,7 @@ pub(crate) fn ask(
             return Ok(Some(start(chosen)));
         }
         match matching(offered.clone(), &typed).as_slice() {
-            [] => context.note("None of them matches."),
+            [] => context.note("No match."),
             [only] => return Ok(Some(start(only))),
             several => offered = several.to_vec(),
         }

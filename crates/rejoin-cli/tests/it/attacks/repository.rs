@@ -404,7 +404,7 @@ fn an_identity_that_leads_out_of_the_project_does_not_count_and_one_within_is_fo
     let inside = world.rejoin(["project", "id"]).run();
 
     let expected = "warning: `[world]/project/.rejoin/project` is a link that leads out of the project, so the project \
-                    goes by its path\nhint: remove it to go by the path of the project\n";
+                    goes by its path\nhint: remove it to use the project's path instead\n";
     assert_eq!((outside.stderr.as_str(), outside.code), (expected, 0));
     assert_eq!(inside.stdout, "0190-own\n");
 }

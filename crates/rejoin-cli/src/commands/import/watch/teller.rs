@@ -152,7 +152,7 @@ impl<'a> Teller<'a> {
         if self.context.is_json() {
             return self.event(&Event::Recovered);
         }
-        self.context.note("Storing works again.");
+        self.context.note("Saving works again.");
         Ok(())
     }
 
