@@ -151,7 +151,7 @@ pub(crate) fn question(what: &str, bytes: u64) -> String {
     format!("Delete {what} ({}) for good?", size::bytes(bytes))
 }
 
-/// Warns that something is still there, after all others were tried. `done` is what failed, such as `deleted`.
+/// Warns that something is still there. `done` is what failed, such as `deleted`.
 pub(crate) fn warn_of_failure(done: &str, what: &str, why: &str, hint: Option<&str>, context: &Context) {
     context.manner.warn(&format!("not {done}: {what}: {why}"), hint);
 }

@@ -13,11 +13,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use rejoin::store::backend::{
-    Backend, Batch, CommitHint, ConversationRow, ListIndex, MessageRow, NameIndex, Node, Presence, Rows,
-    SearchIndex, State, Which,
+    Backend, Batch, CommitHint, ConversationRow, MessageRow, Node, Presence, Rows, State, Which,
 };
 use rejoin::store::{
-    BlobNames, Capabilities, Changed, ConversationTree, Keeper, Progress, Safety, Space, Task,
+    BlobNames, Capabilities, Changed, ConversationTree, Found, Hit, Keeper, ListQuery, Page, Progress,
+    Safety, SearchQuery, Space, Task,
 };
 use rejoin::{Archive, Conversation, ConversationId, Digest, Error, ErrorKind, Message, MessageId, Result};
 use serde::{Deserialize, Serialize};
@@ -32,6 +32,8 @@ pub(crate) struct Directory {
 
 /// Whose blob, in which space, by which name.
 type BlobKey = (Space, Option<ConversationId>, Vec<u8>);
+type Decide<'d, 'a> = dyn FnMut(&dyn Rows) -> Result<Batch<'a>> + 'd;
+type Visit<'v> = dyn FnMut(&MessageRow<'_>) -> Result<()> + 'v;
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Tables {
@@ -100,17 +102,11 @@ impl Backend for Directory {
         work(&*self.newest()?.1)
     }
 
-    fn commit<'a>(
-        &self,
-        _: &CommitHint<'_>,
-        _: Safety,
-        decide: &mut dyn FnMut(&dyn Rows) -> Result<Batch<'a>>,
-    ) -> Result<()> {
+    fn commit<'a>(&self, _: &CommitHint<'_>, _: Safety, decide: &mut Decide<'_, 'a>) -> Result<()> {
         let lock = File::create(self.path.join("lock")).map_err(failed)?;
         lock.lock().map_err(failed)?;
         let (number, tables) = self.newest()?;
-        let batch = decide(&*tables)?;
-        self.write(number + 1, &tables.after(&batch)?)
+        self.write(number + 1, &tables.after(&decide(&*tables)?)?)
     }
 
     fn commit_each<'a>(
@@ -152,16 +148,16 @@ impl Backend for Directory {
         Ok(Progress::default())
     }
 
-    fn list_index(&self) -> Option<&dyn ListIndex> {
-        None
+    fn list_indexed(&self, _: &ListQuery<'_>) -> Result<Option<Page<ConversationRow>>> {
+        Ok(None)
     }
 
-    fn search_index(&self) -> Option<&dyn SearchIndex> {
-        None
+    fn search_indexed(&self, _: &SearchQuery<'_>) -> Result<Option<Page<Hit>>> {
+        Ok(None)
     }
 
-    fn name_index(&self) -> Option<&dyn NameIndex> {
-        None
+    fn find_indexed(&self, _: &str, _: usize) -> Result<Option<Vec<Found>>> {
+        Ok(None)
     }
 }
 
@@ -217,12 +213,7 @@ impl Rows for Tables {
         self.trees.get(&id).map_or(Ok(()), |tree| tree.nodes().try_for_each(visit))
     }
 
-    fn messages(
-        &self,
-        id: ConversationId,
-        which: Which<'_>,
-        visit: &mut dyn FnMut(&MessageRow<'_>) -> Result<()>,
-    ) -> Result<()> {
+    fn messages(&self, id: ConversationId, which: Which<'_>, visit: &mut Visit<'_>) -> Result<()> {
         self.trees.get(&id).map_or(Ok(()), |tree| tree.visit(which, visit))
     }
 
@@ -242,8 +233,7 @@ impl Rows for Tables {
         visit: &mut dyn FnMut(&[u8], &[u8]) -> Result<()>,
     ) -> Result<()> {
         let own = |key: &BlobKey| key.0 == space && key.1 == owner && named.admit(&key.2);
-        let mut found = self.blobs.iter().filter(|(key, _)| own(key));
-        found.try_for_each(|(key, bytes)| visit(&key.2, bytes))
+        self.blobs.iter().filter(|(key, _)| own(key)).try_for_each(|(key, bytes)| visit(&key.2, bytes))
     }
 }
 

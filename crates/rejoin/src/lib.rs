@@ -80,8 +80,8 @@ pub mod view {
     //! long.
 
     pub use crate::ops::{
-        CallIdRule, Compaction, Fact, FactKind, ItemRule, Kept, KeptPlace, MediaRule, Recipient, Repair,
-        Said, Spoken, Summarised, ThinkingRule, View, Viewed,
+        CallIdRule, Compaction, Fact, FactKind, ItemRule, Kept, MediaRule, Recipient, Repair, Said, Spoken,
+        Summarised, ThinkingRule, View, Viewed,
     };
 }
 

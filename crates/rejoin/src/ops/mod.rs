@@ -58,6 +58,6 @@ pub(crate) use sources::unpack;
 pub use verify::{Survey, Verdict};
 pub(crate) use verify::{absent, survey, verify_conversation};
 pub use view::{
-    CallIdRule, Compaction, Fact, FactKind, ItemRule, Kept, KeptPlace, MediaRule, Recipient, Repair, Said,
-    ThinkingRule, View, Viewed,
+    CallIdRule, Compaction, Fact, FactKind, ItemRule, Kept, MediaRule, Recipient, Repair, Said, ThinkingRule,
+    View, Viewed,
 };

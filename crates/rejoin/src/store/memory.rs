@@ -8,12 +8,13 @@ use std::time::Duration;
 use crate::error::Result;
 use crate::model::{ConversationId, Digest, MessageId, Time};
 use crate::store::backend::{
-    Append, Backend, Batch, CommitHint, ConversationRow, Decide, DecideEach, Edit, ListIndex, NameIndex,
-    Node, Presence, Rows, SearchIndex, State, Trim, VisitMessage, Which, one_by_one, taken,
+    Append, Backend, Batch, CommitHint, ConversationRow, Decide, DecideEach, Edit, Node, Presence, Rows,
+    State, Trim, VisitMessage, Which, one_by_one, taken,
 };
 use crate::store::tree::ConversationTree;
 use crate::store::{
-    BlobNames, Capabilities, Changed, Keeper, Progress, Put, Safety, Space, Stamp, Task, VisitBlob,
+    BlobNames, Capabilities, Changed, Found, Hit, Keeper, ListQuery, Page, Progress, Put, Safety,
+    SearchQuery, Space, Stamp, Task, VisitBlob,
 };
 
 /// Keeps conversations in memory. A clone is another handle on the same memory.
@@ -127,16 +128,16 @@ impl Backend for Memory {
         Ok(Progress::default())
     }
 
-    fn list_index(&self) -> Option<&dyn ListIndex> {
-        None
+    fn list_indexed(&self, _: &ListQuery<'_>) -> Result<Option<Page<ConversationRow>>> {
+        Ok(None)
     }
 
-    fn search_index(&self) -> Option<&dyn SearchIndex> {
-        None
+    fn search_indexed(&self, _: &SearchQuery<'_>) -> Result<Option<Page<Hit>>> {
+        Ok(None)
     }
 
-    fn name_index(&self) -> Option<&dyn NameIndex> {
-        None
+    fn find_indexed(&self, _: &str, _: usize) -> Result<Option<Vec<Found>>> {
+        Ok(None)
     }
 }
 

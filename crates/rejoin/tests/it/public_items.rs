@@ -12,7 +12,7 @@ use crate::layers::sources;
 
 /// How many items there may be: types, traits, functions, constants, macros and modules. The aim is 200.
 /// Until then nobody adds one without taking another away.
-const MOST: usize = 307;
+const MOST: usize = 303;
 
 /// Where something is defined: a file below `src`, and its name there.
 type Definition = (String, String);

@@ -22,7 +22,7 @@ pub struct Compaction {
     pub kept: Vec<Kept>,
     /// Where they stand.
     #[serde(skip_serializing_if = "KeptPlace::is_before_summary")]
-    pub place: KeptPlace,
+    pub(crate) place: KeptPlace,
     /// Texts of the user that stay and were not stored yet, so that nothing can name them. They
     /// are newer than the messages that stay.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -42,7 +42,7 @@ pub struct Compaction {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum KeptPlace {
+pub(crate) enum KeptPlace {
     /// Before the summary, each for itself: a call or a result among them is sent as text.
     #[default]
     BeforeSummary,

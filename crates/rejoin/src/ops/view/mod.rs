@@ -23,7 +23,8 @@ use crate::model::{Message, MessageId, Role, StoredMessage};
 use crate::ops::view::fit::Fitting;
 use crate::ops::view::pairs::Pairing;
 
-pub use compacted::{Compaction, Kept, KeptPlace};
+pub(crate) use compacted::KeptPlace;
+pub use compacted::{Compaction, Kept};
 pub use fact::{Fact, FactKind};
 pub use recipient::{CallIdRule, ItemRule, MediaRule, Recipient, ThinkingRule};
 pub use repair::Repair;

@@ -5,8 +5,10 @@ use std::time::Duration;
 
 use crate::error::Result;
 use crate::model::ConversationId;
-use crate::store::backend::{Backend, CommitHint, Decide, ListIndex, NameIndex, Rows, SearchIndex, Trim};
-use crate::store::{Capabilities, Changed, Progress, Safety, Space, Stamp, Task};
+use crate::store::backend::{Backend, CommitHint, ConversationRow, Decide, Rows, Trim};
+use crate::store::{
+    Capabilities, Changed, Found, Hit, ListQuery, Page, Progress, Safety, SearchQuery, Space, Stamp, Task,
+};
 
 /// Passes every call on to another backend.
 macro_rules! forward {
@@ -59,16 +61,16 @@ macro_rules! forward_but_commits {
             $to.upkeep(task, budget)
         }
 
-        fn list_index(&$self) -> Option<&dyn ListIndex> {
-            $to.list_index()
+        fn list_indexed(&$self, query: &ListQuery<'_>) -> Result<Option<Page<ConversationRow>>> {
+            $to.list_indexed(query)
         }
 
-        fn search_index(&$self) -> Option<&dyn SearchIndex> {
-            $to.search_index()
+        fn search_indexed(&$self, query: &SearchQuery<'_>) -> Result<Option<Page<Hit>>> {
+            $to.search_indexed(query)
         }
 
-        fn name_index(&$self) -> Option<&dyn NameIndex> {
-            $to.name_index()
+        fn find_indexed(&$self, text: &str, limit: usize) -> Result<Option<Vec<Found>>> {
+            $to.find_indexed(text, limit)
         }
     };
 }

@@ -11,7 +11,7 @@
 //!   and shows its rows, if the backend holds it there.
 //! - Answer [`Rows`] from one snapshot. Rows are plain: bodies, headers and
 //!   previews are bytes that came with an edit.
-//! - Return none from [`Backend::list_index`], [`Backend::search_index`] and [`Backend::name_index`]
+//! - Return none from [`Backend::list_indexed`], [`Backend::search_indexed`] and [`Backend::find_indexed`]
 //!   where there is no index. The keeper then filters, orders and pages, and finds the words of messages
 //!   itself, from the rows. With an index, answer as [`Read`](crate::store::Read) does;
 //!   [`PlainText`](crate::PlainText) has the words that a search goes by.
@@ -105,14 +105,17 @@ pub trait Backend: Send + Sync {
     /// purge relies on it.
     fn upkeep(&self, task: Task, budget: Duration) -> Result<Progress>;
 
-    /// Returns the index of conversations; none makes the keeper visit every conversation.
-    fn list_index(&self) -> Option<&dyn ListIndex>;
+    /// Returns a page of the list from an index; none, where there is no index, makes the keeper visit every
+    /// conversation. The rules of [`Read::list`](crate::store::Read::list) apply.
+    fn list_indexed(&self, query: &ListQuery<'_>) -> Result<Option<Page<ConversationRow>>>;
 
-    /// Returns the search index; none makes the keeper scan every message.
-    fn search_index(&self) -> Option<&dyn SearchIndex>;
+    /// Returns a page of hits from an index; none makes the keeper scan every message. The rules of
+    /// [`Read::search`](crate::store::Read::search) apply.
+    fn search_indexed(&self, query: &SearchQuery<'_>) -> Result<Option<Page<Hit>>>;
 
-    /// Returns the index of ids and slugs; none makes the keeper visit every conversation and message.
-    fn name_index(&self) -> Option<&dyn NameIndex>;
+    /// Returns what begins with a text from an index of ids and slugs; none makes the keeper visit every
+    /// conversation and message. The rules of [`Read::find`](crate::store::Read::find) apply.
+    fn find_indexed(&self, text: &str, limit: usize) -> Result<Option<Vec<Found>>>;
 }
 
 /// Decides what to store.
@@ -363,22 +366,4 @@ impl ConversationRow {
             last: text(self.last),
         }
     }
-}
-
-/// An index of conversations, ordered by activity.
-pub trait ListIndex {
-    /// Returns a page of the list. The rules of [`Read::list`](crate::store::Read::list) apply.
-    fn list(&self, query: &ListQuery<'_>) -> Result<Page<ConversationRow>>;
-}
-
-/// A search index over messages.
-pub trait SearchIndex {
-    /// Returns a page of hits. The rules of [`Read::search`](crate::store::Read::search) apply.
-    fn search(&self, query: &SearchQuery<'_>) -> Result<Page<Hit>>;
-}
-
-/// An index of conversation ids, slugs and message ids.
-pub trait NameIndex {
-    /// Returns what begins with a text. The rules of [`Read::find`](crate::store::Read::find) apply.
-    fn find(&self, text: &str, limit: usize) -> Result<Vec<Found>>;
 }

@@ -3,14 +3,14 @@
 use crate::error::Result;
 use crate::model::MessageId;
 use crate::store::Found;
-use crate::store::backend::NameIndex;
 use crate::store::jsonl::Jsonl;
 use crate::store::jsonl::list::index::quoted;
 use crate::store::jsonl::list::trusted::Reading;
 use crate::store::query::Sought;
 
-impl NameIndex for Jsonl {
-    fn find(&self, text: &str, limit: usize) -> Result<Vec<Found>> {
+impl Jsonl {
+    /// What begins with a text.
+    pub(super) fn find_names(&self, text: &str, limit: usize) -> Result<Vec<Found>> {
         let sought = Sought::of(text);
         let slug = quoted(text);
         let may_be_message =

@@ -49,7 +49,7 @@ use rustix::io::Errno;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::ConversationId;
 use crate::store::backend::{
-    Backend, CommitHint, Decide, DecideEach, ListIndex, NameIndex, Rows, SearchIndex, Trim, one_by_one,
+    Backend, CommitHint, ConversationRow, Decide, DecideEach, Rows, Trim, one_by_one,
 };
 use crate::store::jsonl::fault::During;
 use crate::store::jsonl::files::Files;
@@ -58,8 +58,8 @@ use crate::store::jsonl::rows::JsonlRows;
 use crate::store::jsonl::writing::Writer;
 use crate::store::owner::{self, User};
 use crate::store::{
-    BlobNames, Capabilities, Changed, Keeper, Progress, REPACK_EVERY, Safety, Space, Stamp, Task, WAIT,
-    durable, place,
+    BlobNames, Capabilities, Changed, Found, Hit, Keeper, ListQuery, Page, Progress, REPACK_EVERY, Safety,
+    SearchQuery, Space, Stamp, Task, WAIT, durable, place,
 };
 
 /// Keeps conversations in files of JSON lines.
@@ -259,15 +259,15 @@ impl Backend for Jsonl {
         }
     }
 
-    fn list_index(&self) -> Option<&dyn ListIndex> {
-        Some(self)
+    fn list_indexed(&self, query: &ListQuery<'_>) -> Result<Option<Page<ConversationRow>>> {
+        self.list_page(query).map(Some)
     }
 
-    fn search_index(&self) -> Option<&dyn SearchIndex> {
-        Some(self)
+    fn search_indexed(&self, query: &SearchQuery<'_>) -> Result<Option<Page<Hit>>> {
+        self.search_page(query).map(Some)
     }
 
-    fn name_index(&self) -> Option<&dyn NameIndex> {
-        Some(self)
+    fn find_indexed(&self, text: &str, limit: usize) -> Result<Option<Vec<Found>>> {
+        self.find_names(text, limit).map(Some)
     }
 }

@@ -6,9 +6,7 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::model::{ConversationId, Digest, MessageId, Time};
-use crate::store::backend::{
-    CommitHint, ConversationRow, ListIndex, Node, Presence, Rows, State, VisitMessage, Which,
-};
+use crate::store::backend::{CommitHint, ConversationRow, Node, Presence, Rows, State, VisitMessage, Which};
 use crate::store::jsonl::Jsonl;
 use crate::store::jsonl::files::{Look, Purpose};
 use crate::store::jsonl::read::told;
@@ -142,7 +140,7 @@ impl Rows for JsonlRows<'_> {
     }
 
     fn conversations(&self, visit: &mut dyn FnMut(ConversationRow) -> Result<()>) -> Result<()> {
-        let page = self.store.list(&ListQuery { limit: usize::MAX, ..ListQuery::default() })?;
+        let page = self.store.list_page(&ListQuery { limit: usize::MAX, ..ListQuery::default() })?;
         page.items.into_iter().try_for_each(visit)?;
         told(page.damaged)
     }

@@ -21,8 +21,7 @@ pub(in crate::store) use read::visit_rows;
 use crate::error::{Error, Result};
 use crate::model::{ConversationId, MessageId, Time};
 use crate::store::backend::{
-    Backend, Batch, CommitHint, ConversationRow, Decide, ListIndex, NameIndex, Presence, Rows, SearchIndex,
-    State, Trim, forward, unknown,
+    Backend, Batch, CommitHint, ConversationRow, Decide, Presence, Rows, State, Trim, forward, unknown,
 };
 use crate::store::{
     Appended, BlobNames, Capabilities, Change, Changed, Found, Hit, ListQuery, Outcome, Page, Progress, Put,
@@ -73,8 +72,8 @@ fn snapshot<T>(backend: &dyn Backend, mut work: impl FnMut(&dyn Rows) -> Result<
 
 /// A page of a list, as the backend has it.
 pub(crate) fn list_rows(backend: &dyn Backend, query: &ListQuery<'_>) -> Result<Page<ConversationRow>> {
-    match backend.list_index() {
-        Some(lists) => lists.list(query),
+    match backend.list_indexed(query)? {
+        Some(page) => Ok(page),
         None => snapshot(backend, |rows| scan::list(rows, query)),
     }
 }
@@ -121,15 +120,15 @@ impl<B: Backend> Read for Keeper<B> {
     }
 
     fn find(&self, text: &str, limit: usize) -> Result<Vec<Found>> {
-        match self.backend.name_index() {
-            Some(prefixes) => prefixes.find(text, limit),
+        match self.backend.find_indexed(text, limit)? {
+            Some(found) => Ok(found),
             None => snapshot(&self.backend, |rows| scan::find(rows, text, limit)),
         }
     }
 
     fn search(&self, query: &SearchQuery<'_>) -> Result<Page<Hit>> {
-        match self.backend.search_index() {
-            Some(words) => words.search(query),
+        match self.backend.search_indexed(query)? {
+            Some(page) => Ok(page),
             None => {
                 let reads_on = self.backend.capabilities().reads_past_damage;
                 snapshot(&self.backend, |rows| scan::search(rows, query, reads_on))

@@ -10,8 +10,8 @@ use std::time::Duration;
 use crate::error::{Error, Result};
 use crate::model::{ConversationId, Time};
 use crate::store::backend::{
-    Amend, Amendment, Backend, Batch, CommitHint, Decide, DecideEach, Edit, ListIndex, NameIndex, Removal,
-    Rows, SearchIndex, Trim, Which, forward_but_commits, one_by_one,
+    Amend, Amendment, Backend, Batch, CommitHint, ConversationRow, Decide, DecideEach, Edit, Removal, Rows,
+    Trim, Which, forward_but_commits, one_by_one,
 };
 use crate::store::body::{first_preview, last_preview};
 use crate::store::keeper::amend_rows;
@@ -26,7 +26,8 @@ use crate::store::sealed::records::trailer_cache::Trailer;
 use crate::store::sealed::rows::SealedRows;
 use crate::store::sealed::{KEYS, Sealed};
 use crate::store::{
-    BlobNames, Capabilities, Changed, Keeper, Order, Progress, Safety, Space, Stamp, Task, Version, What,
+    BlobNames, Capabilities, Changed, Found, Hit, Keeper, ListQuery, Order, Page, Progress, Safety,
+    SearchQuery, Space, Stamp, Task, Version, What,
 };
 
 /// The backend of a vault, for what was encrypted with this key.

@@ -39,10 +39,7 @@ pub use keys::workspace::Workspace;
 
 use crate::error::{Error, Result};
 use crate::model::ConversationId;
-use crate::store::backend::{
-    Backend, CommitHint, ConversationRow, Decide, DecideEach, ListIndex, NameIndex, SearchIndex, Trim,
-    one_by_one,
-};
+use crate::store::backend::{Backend, CommitHint, ConversationRow, Decide, DecideEach, Trim, one_by_one};
 use crate::store::sealed::keys::data_key::DataKey;
 use crate::store::sealed::keys::key_cache::{DATA, KeyCache, blob};
 use crate::store::sealed::quarantine::Record;
@@ -201,36 +198,15 @@ impl Backend for Sealed {
         self.settled(answer)
     }
 
-    fn list_index(&self) -> Option<&dyn ListIndex> {
-        Some(self)
+    fn list_indexed(&self, query: &ListQuery<'_>) -> Result<Option<Page<ConversationRow>>> {
+        self.settled(self.list_opened(query)).map(Some)
     }
 
-    fn search_index(&self) -> Option<&dyn SearchIndex> {
-        Some(self)
+    fn search_indexed(&self, query: &SearchQuery<'_>) -> Result<Option<Page<Hit>>> {
+        self.settled(self.search_opened(query)).map(Some)
     }
 
-    fn name_index(&self) -> Option<&dyn NameIndex> {
-        Some(self)
-    }
-}
-
-impl ListIndex for Sealed {
-    fn list(&self, query: &ListQuery<'_>) -> Result<Page<ConversationRow>> {
-        let answer = self.list_opened(query);
-        self.settled(answer)
-    }
-}
-
-impl SearchIndex for Sealed {
-    fn search(&self, query: &SearchQuery<'_>) -> Result<Page<Hit>> {
-        let answer = self.search_opened(query);
-        self.settled(answer)
-    }
-}
-
-impl NameIndex for Sealed {
-    fn find(&self, text: &str, limit: usize) -> Result<Vec<Found>> {
-        let answer = self.find_opened(text, limit);
-        self.settled(answer)
+    fn find_indexed(&self, text: &str, limit: usize) -> Result<Option<Vec<Found>>> {
+        self.settled(self.find_opened(text, limit)).map(Some)
     }
 }

@@ -40,9 +40,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::ConversationId;
-use crate::store::backend::{
-    Backend, CommitHint, ConversationRow, Decide, DecideEach, ListIndex, NameIndex, Rows, SearchIndex, Trim,
-};
+use crate::store::backend::{Backend, CommitHint, ConversationRow, Decide, DecideEach, Rows, Trim};
 use crate::store::reserve::Reserve;
 use crate::store::sqlite::checkpoint::Folder;
 use crate::store::sqlite::fault::{During, is_unknown};
@@ -401,33 +399,15 @@ impl Backend for Sqlite {
         }
     }
 
-    fn list_index(&self) -> Option<&dyn ListIndex> {
-        Some(self)
+    fn list_indexed(&self, query: &ListQuery<'_>) -> Result<Option<Page<ConversationRow>>> {
+        self.reading(|connection| list::list(connection, query)).map(Some)
     }
 
-    fn search_index(&self) -> Option<&dyn SearchIndex> {
-        Some(self)
+    fn search_indexed(&self, query: &SearchQuery<'_>) -> Result<Option<Page<Hit>>> {
+        self.snapshot("search", |transaction| search::search(transaction, query)).map(Some)
     }
 
-    fn name_index(&self) -> Option<&dyn NameIndex> {
-        Some(self)
-    }
-}
-
-impl ListIndex for Sqlite {
-    fn list(&self, query: &ListQuery<'_>) -> Result<Page<ConversationRow>> {
-        self.reading(|connection| list::list(connection, query))
-    }
-}
-
-impl SearchIndex for Sqlite {
-    fn search(&self, query: &SearchQuery<'_>) -> Result<Page<Hit>> {
-        self.snapshot("search", |transaction| search::search(transaction, query))
-    }
-}
-
-impl NameIndex for Sqlite {
-    fn find(&self, text: &str, limit: usize) -> Result<Vec<Found>> {
-        self.snapshot("look up a name", |transaction| find::find(transaction, text, limit))
+    fn find_indexed(&self, text: &str, limit: usize) -> Result<Option<Vec<Found>>> {
+        self.snapshot("look up a name", |transaction| find::find(transaction, text, limit)).map(Some)
     }
 }

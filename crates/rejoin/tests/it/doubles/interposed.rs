@@ -6,8 +6,7 @@ use std::time::Duration;
 use super::Write;
 use rejoin::Result;
 use rejoin::store::backend::{
-    Backend, Batch, CommitHint, ConversationRow, ListIndex, MessageRow, NameIndex, Node, Presence, Rows,
-    SearchIndex, State, Which,
+    Backend, Batch, CommitHint, ConversationRow, MessageRow, Node, Presence, Rows, State, Which,
 };
 use rejoin::store::{
     BlobNames, Capabilities, Changed, Found, Hit, ListQuery, Page, Progress, Put, Safety, SearchQuery, Space,
@@ -141,37 +140,16 @@ impl<T: Interpose> Backend for Interposed<T> {
         through(|work| self.0.writing(Write::Maintain, work), || self.0.backend().upkeep(task, budget))
     }
 
-    fn list_index(&self) -> Option<&dyn ListIndex> {
-        self.0.backend().list_index().map(|_| self as &dyn ListIndex)
+    fn list_indexed(&self, query: &ListQuery<'_>) -> Result<Option<Page<ConversationRow>>> {
+        through(|work| self.0.reading(work), || self.0.backend().list_indexed(query))
     }
 
-    fn search_index(&self) -> Option<&dyn SearchIndex> {
-        self.0.backend().search_index().map(|_| self as &dyn SearchIndex)
+    fn search_indexed(&self, query: &SearchQuery<'_>) -> Result<Option<Page<Hit>>> {
+        through(|work| self.0.reading(work), || self.0.backend().search_indexed(query))
     }
 
-    fn name_index(&self) -> Option<&dyn NameIndex> {
-        self.0.backend().name_index().map(|_| self as &dyn NameIndex)
-    }
-}
-
-impl<T: Interpose> ListIndex for Interposed<T> {
-    fn list(&self, query: &ListQuery<'_>) -> Result<Page<ConversationRow>> {
-        let lists = self.0.backend().list_index().expect("the backend has lists");
-        through(|work| self.0.reading(work), || lists.list(query))
-    }
-}
-
-impl<T: Interpose> SearchIndex for Interposed<T> {
-    fn search(&self, query: &SearchQuery<'_>) -> Result<Page<Hit>> {
-        let words = self.0.backend().search_index().expect("the backend has words");
-        through(|work| self.0.reading(work), || words.search(query))
-    }
-}
-
-impl<T: Interpose> NameIndex for Interposed<T> {
-    fn find(&self, text: &str, limit: usize) -> Result<Vec<Found>> {
-        let prefixes = self.0.backend().name_index().expect("the backend has prefixes");
-        through(|work| self.0.reading(work), || prefixes.find(text, limit))
+    fn find_indexed(&self, text: &str, limit: usize) -> Result<Option<Vec<Found>>> {
+        through(|work| self.0.reading(work), || self.0.backend().find_indexed(text, limit))
     }
 }
 

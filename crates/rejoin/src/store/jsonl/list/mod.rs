@@ -12,7 +12,7 @@ use rustix::fs::FlockOperation;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{ConversationId, Time};
-use crate::store::backend::{ConversationRow, ListIndex};
+use crate::store::backend::ConversationRow;
 use crate::store::jsonl::fault::During;
 use crate::store::jsonl::files::{Opened, Purpose, Seen};
 use crate::store::jsonl::lines::{Content, LONGEST, Lines};
@@ -43,8 +43,9 @@ pub(super) struct Found {
     pub(super) damaged: Vec<String>,
 }
 
-impl ListIndex for Jsonl {
-    fn list(&self, query: &ListQuery<'_>) -> Result<Page<ConversationRow>> {
+impl Jsonl {
+    /// A page of the list.
+    pub(in crate::store::jsonl) fn list_page(&self, query: &ListQuery<'_>) -> Result<Page<ConversationRow>> {
         if let Some(only) = query.only {
             let (mut rows, mut damaged) = (Vec::new(), Vec::new());
             for id in only.iter().collect::<BTreeSet<_>>() {

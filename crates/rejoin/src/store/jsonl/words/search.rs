@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 use crate::error::{ErrorKind, Result};
 use crate::model::{ConversationId, MessageId, Time};
-use crate::store::backend::{Presence, Rows, SearchIndex};
+use crate::store::backend::{Presence, Rows};
 use crate::store::body::Searchable;
 use crate::store::hits::{Damage, Hits};
 use crate::store::jsonl::Jsonl;
@@ -28,8 +28,9 @@ use crate::store::jsonl::words::fill::{covers, divides};
 use crate::store::jsonl::words::{Chain, Segments};
 use crate::store::{Hit, ListQuery, Page, SearchQuery};
 
-impl SearchIndex for Jsonl {
-    fn search(&self, query: &SearchQuery<'_>) -> Result<Page<Hit>> {
+impl Jsonl {
+    /// A page of hits.
+    pub(in crate::store::jsonl) fn search_page(&self, query: &SearchQuery<'_>) -> Result<Page<Hit>> {
         let mut doubts = Doubts::default();
         loop {
             match Search::begin(self, query, &doubts)?.run()? {
