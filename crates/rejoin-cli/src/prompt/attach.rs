@@ -76,13 +76,24 @@ pub(crate) fn attached_as(text: &Text) -> Option<String> {
     text.extra.field(ATTACHED).map(|name| name.to().unwrap_or_default())
 }
 
-/// What a person typed of a message, without what was attached.
+/// What a person typed of a message, without what was attached or what a program added to it. Of a message
+/// that is nothing else, what it is called.
 pub(super) fn typed(message: &Message) -> String {
-    let texts = message.blocks.iter().filter_map(|block| match block {
-        Block::Text(text) if attached_as(text).is_none() => Some(text.text.as_str()),
-        _ => None,
-    });
-    texts.collect::<Vec<_>>().join("\n")
+    let (mut said, mut added) = (Vec::new(), Vec::new());
+    for block in &message.blocks {
+        let Block::Text(text) = block else { continue };
+        if attached_as(text).is_some() {
+            continue;
+        }
+        for (name, piece) in message.pieces(&text.text) {
+            match name {
+                Some(name) => added.push(format!("[{name}]")),
+                None if piece.trim().is_empty() => {}
+                None => said.push(piece.to_owned()),
+            }
+        }
+    }
+    if said.is_empty() { added.join("\n") } else { said.join("\n") }
 }
 
 /// True when the message has an image.
@@ -327,6 +338,14 @@ mod tests {
 
         assert_eq!(typed(&message), "Explain @a.txt");
         assert_eq!(message.text(), "Explain @a.txt\n<file name=\"a.txt\">\none\n</file>");
+    }
+
+    #[test]
+    fn what_a_program_added_to_a_message_is_passed_over() {
+        let context = "<environment_context>\n  <cwd>/home/ada/trip</cwd>\n</environment_context>";
+        let messages = [format!("{context}\n\nWhere to eat?"), context.to_owned()].map(Message::user);
+
+        assert_eq!(messages.each_ref().map(typed), ["Where to eat?", "[environment context]"]);
     }
 
     #[test]

@@ -6,9 +6,10 @@ use rejoin_agent::{Api, Fullness};
 
 use super::After;
 use crate::compaction::{self, share};
+use crate::context::Context;
 use crate::error::Failure;
 use crate::prompt::Prompt;
-use crate::provider::Known;
+use crate::provider::{self, Known};
 use crate::talk::{Asker, Overrides, Partner, partner};
 use crate::ui::paint::Meaning;
 use crate::ui::size;
@@ -46,26 +47,36 @@ fn ask_instead(prompt: &mut Prompt<'_>, overrides: Overrides) -> Result<(), Fail
     Ok(())
 }
 
-/// The models of the provider that the configuration knows.
+/// The models that the provider offers; where it does not say, those that the configuration knows.
 pub(super) fn models(prompt: &mut Prompt<'_>, _: &str) -> Result<After, Failure> {
-    let config = &prompt.context.config;
+    let context = prompt.context;
     let talk = &prompt.session.talk;
-    let name = talk.provider().name();
-    let configured = Known::named(config, name).and_then(|known| known.model);
-    let mut models: BTreeSet<String> = config.models().into_keys().chain(configured).collect();
-    if talk.provider().api() != Api::Offline {
-        models.insert(talk.model().to_owned());
-    }
-    if models.is_empty() {
+    let (name, own) = (talk.provider().name(), talk.model().to_owned());
+    if talk.provider().api() == Api::Offline {
         return Err(Failure::invalid("no model is configured").hint("choose a provider with /provider NAME"));
     }
-    for model in &models {
-        let is_asked = model == talk.model();
-        let mark = if is_asked { "* " } else { "  " };
-        prompt.line_as_it_is(&format!("{mark}{model}"))?;
+    let known = Known::named(&context.config, name);
+    let offered = known.as_ref().map(|known| prompt.runtime.block_on(provider::models(context, known)));
+    let names = match offered {
+        Some(Ok(names)) => names,
+        Some(Err(failure)) => {
+            context.manner.warn(&format!("cannot ask for the models: {}", failure.summary()), None);
+            configured(context, known.as_ref(), &own)
+        }
+        None => configured(context, None, &own),
+    };
+    for name in &names {
+        let mark = if *name == own { "* " } else { "  " };
+        prompt.line_as_it_is(&format!("{mark}{name}"))?;
     }
-    prompt.dim("To ask another, also one that is not listed: /model MODEL")?;
+    prompt.dim("To ask another: /model MODEL")?;
     Ok(After::Stay)
+}
+
+fn configured(context: &Context, known: Option<&Known>, own: &str) -> Vec<String> {
+    let model = known.and_then(|known| known.model.clone());
+    let names = context.config.models().into_keys().chain(model).chain([own.to_owned()]);
+    names.collect::<BTreeSet<String>>().into_iter().collect()
 }
 
 fn tell(prompt: &Prompt<'_>) -> Result<After, Failure> {
