@@ -21,7 +21,7 @@ pub(crate) fn notice(retention: &Retention, plan: &RetentionPlan) -> Vec<String>
     let mut lines = vec![describe(retention)];
     if !plan.due.is_empty() {
         let count = conversations(plan.due.len());
-        lines.push(format!("{count} would go the next time: rejoin expire --dry-run"));
+        lines.push(format!("{count} would be deleted next time: rejoin expire --dry-run"));
     }
     lines.push("To keep them all: rejoin config set retention.days forever".to_owned());
     lines
@@ -41,7 +41,7 @@ pub(crate) fn expired(report: &PurgeReport) -> Option<String> {
         return None;
     }
     let (count, bytes) = (conversations(report.purged.len()), size::bytes(report.bytes));
-    Some(format!("{count} expired and went, {bytes} freed. More: rejoin audit"))
+    Some(format!("{count} expired and deleted, {bytes} freed. More: rejoin audit"))
 }
 
 /// That the keys of a vault were not replaced after something went; none when they were.

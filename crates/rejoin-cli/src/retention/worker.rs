@@ -268,7 +268,7 @@ mod tests {
         broom.finish();
 
         assert_eq!(first.as_deref(), Some(""));
-        assert!(later.starts_with("1 conversation expired and went, "), "{later}");
+        assert!(later.starts_with("1 conversation expired and deleted, "), "{later}");
         assert_eq!(archive.maintenance().survey().unwrap().conversations, []);
     }
 

@@ -73,7 +73,7 @@ fn names_that_are_not_whole_ids_of_one_conversation_delete_nothing() {
 
     let names = [(ids[2].as_str(), "[2]"), (&ids[2][..5], "[beginning]")];
     let expected = [
-        "error: `[beginning]` is only the beginning of an id\nhint: to delete it, type all of [2]\n",
+        "error: `[beginning]` is only the beginning of an id\nhint: to delete it, type the full ID [2]\n",
         "error: messages of several conversations cannot be deleted together\n\
          hint: run the command once for each conversation\n",
         "error: `passwd!` is not a message id: 1 to 15 letters and digits\n",

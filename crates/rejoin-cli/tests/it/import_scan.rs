@@ -121,7 +121,7 @@ fn a_machine_without_history_is_told() {
     let outcome = World::new().rejoin(["import", "--scan"]).run();
 
     assert_eq!((outcome.code, outcome.stdout.as_str()), (0, "No history of other programs was found.\n"));
-    assert!(outcome.stderr.starts_with("Looked for Claude Code, "), "{outcome:?}");
+    assert!(outcome.stderr.starts_with("Searched for Claude Code, "), "{outcome:?}");
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn a_machine_without_history_of_one_program_is_told() {
 
     assert_eq!(
         (outcome.stdout.as_str(), outcome.stderr.as_str()),
-        ("No history of other programs was found.\n", "Looked for aider.\n")
+        ("No history of other programs was found.\n", "Searched for aider.\n")
     );
 }
 

@@ -45,7 +45,7 @@ fn a_dry_run_tells_what_goes_and_when() {
          id      title  expires    why  messages   size\n\
          {}  Old    now        age         1  103 B\n\
          {}  Soon   in 3 days  age         1  103 B\n\
-         1 conversation would go now, 103 B freed.\n",
+         1 conversation would be deleted now, 103 B freed.\n",
         old.short(),
         soon.short(),
     );
@@ -70,7 +70,10 @@ fn nothing_goes_before_somebody_has_seen_the_notice_at_a_terminal() {
     let refusal = "error: the retention policy was never confirmed in a terminal\n\
                    hint: run `rejoin expire` in a terminal once; `rejoin expire --dry-run` shows what is deleted\n";
     assert_eq!((before.stderr.as_str(), before.stdout.as_str(), kept), (refusal, "", 3));
-    assert!(before.code != 0 && after.stdout.starts_with("1 conversation expired and went, "), "{after:?}");
+    assert!(
+        before.code != 0 && after.stdout.starts_with("1 conversation expired and deleted, "),
+        "{after:?}"
+    );
     assert_eq!(left(&world), ["New", "Old"]);
 }
 
@@ -240,7 +243,7 @@ fn a_changed_policy_is_told_and_a_script_that_changes_it_deletes_nothing() {
     let expected = "Set retention.days to 7 in [world]/home/.config/rejoin/config.toml\n\
                     Conversations are deleted 7 days after they were last used, and the oldest \
                     beyond 100 of a project.\n\
-                    1 conversation would go, once this was seen at a terminal: rejoin expire\n";
+                    1 conversation would be deleted once you confirm this in a terminal: rejoin expire\n";
     assert_eq!((outcome, left(&world).len()), (Outcome::note(expected), 2));
 }
 
@@ -255,7 +258,7 @@ fn a_person_who_changes_the_policy_is_asked_and_it_is_done_at_once() {
     terminal.wait_for("at once?");
     terminal.enter("y");
 
-    terminal.wait_for("1 conversation expired and went");
+    terminal.wait_for("1 conversation expired and deleted");
     assert_eq!(left(&world), ["New"]);
 }
 
@@ -277,7 +280,7 @@ fn a_policy_that_was_changed_in_an_editor_is_told_and_a_script_deletes_nothing()
     let valid = "The configuration is valid: [world]/home/.config/rejoin/config.toml\n";
     let told = "Conversations are deleted 7 days after they were last used, and the oldest \
                 beyond 100 of a project.\n\
-                1 conversation would go, once this was seen at a terminal: rejoin expire\n";
+                1 conversation would be deleted once you confirm this in a terminal: rejoin expire\n";
     // The second time it is the policy that there was.
     let expected = [Outcome::note(&format!("{valid}{told}")), Outcome::note(valid)];
     assert_eq!((outcomes, left(&world).len()), (expected, 2));
@@ -295,7 +298,7 @@ fn a_person_who_changes_the_policy_in_an_editor_is_asked_and_it_is_done_at_once(
     terminal.wait_for("at once?");
     terminal.enter("y");
 
-    terminal.wait_for("1 conversation expired and went");
+    terminal.wait_for("1 conversation expired and deleted");
     assert_eq!(left(&world), ["New"]);
 }
 
@@ -309,14 +312,14 @@ fn the_notice_is_shown_at_the_prompt_and_counts_after_the_next_line() {
     let is_seen = || world.archive().retention().has_seen(&POLICY).unwrap();
 
     terminal.enter("rejoin");
-    terminal.wait_for("1 conversation would go the next time");
+    terminal.wait_for("1 conversation would be deleted next time");
     terminal.wait_for_last(">");
     terminal.key("C-d");
     terminal.wait_for_last("$");
     let after_looking = is_seen();
     terminal.key("C-l");
     terminal.enter("rejoin");
-    terminal.wait_for("1 conversation would go the next time");
+    terminal.wait_for("1 conversation would be deleted next time");
     terminal.wait_for_last(">");
     terminal.enter("/help");
     terminal.wait_for("/rewind");
@@ -325,7 +328,7 @@ fn the_notice_is_shown_at_the_prompt_and_counts_after_the_next_line() {
     let after_going_on = (is_seen(), left(&world).len());
     terminal.key("C-l");
     terminal.enter("rejoin");
-    terminal.wait_for("1 conversation expired and went");
+    terminal.wait_for("1 conversation expired and deleted");
     terminal.wait_for("1 conversation expires ");
 
     assert_eq!((after_looking, after_going_on), (false, (true, 3)));
@@ -381,9 +384,9 @@ fn every_project_is_swept_by_its_own_policy_once_that_was_seen() {
     world.archive().retention().see(&Retention { days: Some(7), max_per_project: Some(100) }).unwrap();
     let second = world.rejoin(["expire"]).run();
 
-    assert!(first.stdout.starts_with("1 conversation expired and went, "), "{first:?}");
+    assert!(first.stdout.starts_with("1 conversation expired and deleted, "), "{first:?}");
     assert_eq!(after_first, ["Hasty", "Here", "Kept"]);
-    assert!(second.stdout.starts_with("1 conversation expired and went, "), "{second:?}");
+    assert!(second.stdout.starts_with("1 conversation expired and deleted, "), "{second:?}");
     assert_eq!(left(&world), ["Here", "Kept"]);
 }
 
@@ -494,7 +497,7 @@ fn what_belongs_to_no_project_expires_too() {
 
     let outcome = world.rejoin(["expire"]).run();
 
-    assert!(outcome.stdout.starts_with("2 conversations expired and went, "), "{outcome:?}");
+    assert!(outcome.stdout.starts_with("2 conversations expired and deleted, "), "{outcome:?}");
     assert_eq!(left(&world), ["New"]);
 }
 

@@ -113,7 +113,7 @@ fn what_cannot_be_stopped_is_told() {
     ];
 
     let expected = [
-        "error: \"Lisbon\" is paused already\nhint: run `rejoin resume [id]` to go on with it\n",
+        "error: \"Lisbon\" is paused already\nhint: run `rejoin resume [id]` to continue it\n",
         "✗ Conversation 'nowhere' not found\nList available: rejoin list\n",
         "error: no active conversation in this project\nhint: run `rejoin list` to see the conversations\n",
     ];

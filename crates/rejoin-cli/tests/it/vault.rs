@@ -210,7 +210,7 @@ fn a_backup_that_today_s_keys_do_not_open_is_not_restored() {
     assert!(fits.stderr.contains("rejoin.db\n  1 conversation, 0 messages, 0 B\n"), "{}", fits.stderr);
     let told = refused.stderr.replace('\n', " ");
     assert!(told.contains("open the copy with the keys that are at hand"), "{told}");
-    assert!(told.contains("the backup opens with what opened the vault when it was made"), "{told}");
+    assert!(told.contains("the backup is unlocked by what unlocked the vault when it was made"), "{told}");
     assert_eq!(titles(&world), ["New", "Old"]);
 }
 
@@ -310,7 +310,7 @@ fn a_vault_that_is_made_where_another_was_takes_its_place() {
     assert_eq!((missing.code, plain.code, made.code), (1, 1, 0), "{missing:?} {plain:?} {made:?}");
     let told = format!("vault `{before}` was last used here and is missing");
     assert!(missing.stderr.contains(&told) && plain.stderr.contains(&told), "{missing:?} {plain:?}");
-    assert!(made.stderr.contains(&format!("It takes the place of vault {before},")), "{}", made.stderr);
+    assert!(made.stderr.contains(&format!("It replaces vault {before},")), "{}", made.stderr);
     assert_eq!(world.rejoin(["list"]).run().code, 0);
 }
 
@@ -322,8 +322,8 @@ fn a_vault_is_not_made_over_conversations() {
     let outcome = world.rejoin(["vault", "init", "--slot", "file"]).run();
 
     let expected = "error: the store is not empty, so no vault can be created in it\n\
-                    hint: run `rejoin vault encrypt` to seal what a plain store holds, or `rejoin vault status` to see \
-                    what opens a vault\n";
+                    hint: run `rejoin vault encrypt` to encrypt a plain store, or `rejoin vault status` to see \
+                    the slots of a vault\n";
     assert_eq!(outcome, Outcome::failure(1, expected));
     assert_eq!(titles(&world), ["First"]);
 }

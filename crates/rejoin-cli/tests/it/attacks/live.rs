@@ -260,7 +260,7 @@ fn leaving_after_the_database_is_gone_does_not_say_how_to_continue() {
     terminal.enter("echo ended with $?");
     let ended = unwrapped(&terminal.wait_for("ended with 1"));
 
-    assert!(ended.contains("hint: put the file back where it was"), "{ended}");
+    assert!(ended.contains("hint: restore the file, or start again"), "{ended}");
     assert!(!ended.contains("Continue: rejoin -r") && !ended.contains("not saved"), "{ended}");
 }
 
