@@ -93,7 +93,7 @@ Fields may be added; these do not change.
 | a line for `append --jsonl` | `{\"role\",\"content\"}`, where `content` is text or a list of [blocks](format.md#a-message); optional `parent`, `label`, `created_at`, `usage`, `finish`, `is_error`, `extra`. A list of such objects on one line is one turn |
 | its receipt, after the sync | `{\"conversation\",\"messages\":[id…],\"head\",\"seq\",\"digest\",\"forked\",\"replayed\"}` |
 | `show` | `{\"conversation\":{…},\"messages\":[{\"id\",\"parent\",\"role\",\"label\",\"created_at\",\"text\",\"blocks\":[…]}…]}`, root first |
-| `list` | `{\"items\":[…],\"next_cursor\",\"total\"}`; an item has `id`, `short`, `title`, `kind`, `status`, `provider`, `model`, `project`, `messages`, `bytes`, `first`, `last`, `created_at`, `last_active_at`, `expires_at` |
+| `list` | `{\"items\":[…],\"next_cursor\",\"total\"}`; an item has `id`, `short`, `title`, `kind`, `status`, `provider`, `model`, `project`, `messages`, `bytes`, `first`, `last`, `created_at`, `last_active_at`, `expires_at`, `source`; `runs` counts folded runs of sub-agents, and a run has `parent` |
 | `search` | the same frame; an item has `conversation`, `message`, `role`, `created_at`, `snippet` |
 | `tree` | `{\"roots\":[{\"id\",\"role\",\"created_at\",\"text\",\"label\",\"children\":[…]}…]}` |
 | an error, on stderr | `{\"error\":{\"kind\",\"message\",\"hint\"}}` |

@@ -8,7 +8,7 @@ use crate::ui::when::Clock;
 use crate::ui::{clean, fit, size};
 
 /// The least room for a title. Columns give way before a title gets less.
-const NARROWEST_TITLE: usize = 20;
+const NARROWEST_TITLE: usize = 24;
 
 /// The least of a title beside notes. Notes give way before a title gets less.
 const LEAST_BESIDE_NOTES: usize = 8;

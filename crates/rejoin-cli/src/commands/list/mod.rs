@@ -85,8 +85,8 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
         None => Page::read(&args, now, &archive, context)?,
     };
     context.warn_of_missing(&archive.reader().passed_over(), "rejoin verify")?;
+    page.items = page.items.into_iter().map(|stored| context.as_of(now, stored)).collect();
     let items = &mut page.items;
-    items.iter_mut().for_each(|stored| *stored = context.as_of(now, stored.clone()));
     let ahead = if context.is_json() { Ahead::Any } else { Ahead::Notice };
     if args.all_projects {
         let policies = Policies::of_listed(items, &archive, context)?;
