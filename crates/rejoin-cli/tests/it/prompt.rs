@@ -67,7 +67,7 @@ fn talk_with_branches(columns: u16) -> Option<(Vec<String>, StoredConversation)>
     terminal.enter("/quit");
     let end = terminal.wait_for_last("$");
 
-    assert!(tree.contains("(branch: Green bicycle") && tree.contains("------"), "{tree}");
+    assert!(tree.contains("(branch: Green b") && tree.contains("------"), "{tree}");
     assert!(wrong.contains("hint: did you mean /tree?"), "{wrong}");
     assert!(help.contains("/rewind [MESSAGE]") && help.contains("/export [ID] [FORMAT]"), "{help}");
     assert!(end.contains(&format!("Continue: rejoin -r {}", newest(&world).id.short())), "{end}");

@@ -75,9 +75,9 @@ fn a_file_that_cannot_be_attached_is_told_and_the_line_can_be_corrected() {
 
     let told = [
         ("@missing.txt", "there is no file `missing.txt`"),
-        ("@huge.txt", "caused by: it is larger than 256 kB"),
-        ("@data.bin", "caused by: it is neither text nor an image (PNG, JPEG, GIF, WebP)"),
-        ("@link.txt", "caused by: it is a link that leads out of the project"),
+        ("@huge.txt", "it is larger than 256 kB"),
+        ("@data.bin", "it is neither text nor an image (PNG, JPEG, GIF, WebP)"),
+        ("@link.txt", "it is a link that leads out of the project"),
     ];
     for (line, failure) in told {
         terminal.enter(line);
