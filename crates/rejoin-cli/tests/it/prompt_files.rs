@@ -74,10 +74,10 @@ fn a_file_that_cannot_be_attached_is_told_and_the_line_can_be_corrected() {
     let Some(terminal) = prompt(&world) else { return };
 
     let told = [
-        ("@missing.txt", "error: there is no file `missing.txt`"),
-        ("@huge.txt", "caused by: it is larger than 256 kB"),
-        ("@data.bin", "caused by: it is neither text nor an image (PNG, JPEG, GIF, WebP)"),
-        ("@link.txt", "caused by: it is a link that leads out of the project"),
+        ("@missing.txt", "there is no file `missing.txt`"),
+        ("@huge.txt", "it is larger than 256 kB"),
+        ("@data.bin", "it is neither text nor an image (PNG, JPEG, GIF, WebP)"),
+        ("@link.txt", "it is a link that leads out of the project"),
     ];
     for (line, failure) in told {
         terminal.enter(line);
@@ -104,7 +104,7 @@ fn an_image_is_sent_as_one_and_needs_a_model() {
     terminal.enter("/provider offline");
     terminal.wait_for("Provider offline");
     terminal.enter("And @dish.png now");
-    terminal.wait_for("error: send an image without a model");
+    terminal.wait_for("send an image without a model");
 
     let image = "data:image/png;base64,iVBORw0KGgowMDAw";
     let expected = json!([
