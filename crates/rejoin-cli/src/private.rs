@@ -115,7 +115,9 @@ fn keep_store_by(user: User, url: &StoreUrl, own_directory: &Path, manner: Manne
             keep_by(user, &root.join(".store"), Others::Nothing, manner)
         }
         StoreUrl::Vault(inner) => keep_store_by(user, inner, own_directory, manner),
-        _ => Ok(()),
+        StoreUrl::Memory => Ok(()),
+        // A kind of store whose files nobody looks at is not opened.
+        other => Err(Failure::invalid(format!("check the owner of `{other}`"))),
     }
 }
 

@@ -3,7 +3,7 @@
 //!
 //!     cargo run -p rejoin --example own_store
 //!
-//! Each commit rewrites the whole store: copy the structure, not the storage.
+//! Each commit rewrites the whole store, and what a killed one left: copy the structure, not the storage.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -83,10 +83,10 @@ impl Directory {
 
     /// Stores the next file. Its bytes are on disk before it has its name, and its name before older ones go.
     fn write(&self, number: u64, tables: &Tables) -> Result<()> {
-        let file = tempfile::NamedTempFile::new_in(&self.path).map_err(failed)?;
-        fs::write(file.path(), serde_json::to_vec(tables).map_err(failed)?).map_err(failed)?;
-        file.as_file().sync_all().map_err(failed)?;
-        file.persist(self.file(number)).map_err(failed)?;
+        let draft = self.path.join("next"); // a fixed name, so what a killed commit left is overwritten
+        fs::write(&draft, serde_json::to_vec(tables).map_err(failed)?).map_err(failed)?;
+        File::open(&draft).and_then(|file| file.sync_all()).map_err(failed)?;
+        fs::rename(&draft, self.file(number)).map_err(failed)?;
         File::open(&self.path).and_then(|directory| directory.sync_all()).map_err(failed)?;
         let older = self.numbers()?.into_iter().filter(|other| *other < number);
         older.map(|other| self.file(other)).try_for_each(|file| fs::remove_file(file).map_err(failed))

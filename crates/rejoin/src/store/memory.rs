@@ -28,7 +28,7 @@ pub struct Memory {
 
 #[derive(Default)]
 struct Shared {
-    /// Whoever reads holds the moment that it reads.
+    /// Whoever reads holds the snapshot that it reads.
     tables: Mutex<Arc<Tables>>,
     /// Held by whoever commits, who reads like anybody else until there is something to store.
     writing: Mutex<()>,
@@ -88,7 +88,7 @@ impl Backend for Memory {
         if let Edit::Append(append) = &batch.edit {
             snapshot.refuse_taken_ids(append)?;
         }
-        // Nobody else has this moment, unless somebody reads it.
+        // Nobody else has this snapshot, unless somebody reads it.
         drop(snapshot);
         Arc::make_mut(&mut self.tables()).apply(batch);
         self.shared.changed.notify_all();

@@ -120,14 +120,14 @@ impl StoreUrl {
         if !path.is_file() {
             return Err(Error::not_found(format!("no copy at `{}`", path.display())));
         }
-        contents(&SqliteStore::open_sealed(path)?)
+        contents(&SqliteStore::open_read_only(path)?)
     }
 
     /// The vault that a copy is of; none when it is one of a plain store. It is
     /// only read, and nothing vouches for it.
     #[cfg(feature = "vault")]
     pub fn vault_of_copy(path: &Path) -> Result<Option<VaultId>> {
-        Ok(VaultStatus::of(&SqliteStore::open_sealed(path)?)?.map(|status| status.vault))
+        Ok(VaultStatus::of(&SqliteStore::open_read_only(path)?)?.map(|status| status.vault))
     }
 
     /// Checks a copy as far as it can be read. What is sealed is not opened for it: its structure is checked.

@@ -166,7 +166,11 @@ impl StoreUrl {
                 Arc::new(JsonlStore::open_with(root, options)?.into_backend())
             }
             Self::Vault(_) => return Err(Error::invalid(format!("`{self}` is a vault"))),
-            _ => Arc::new(MemoryStore::new().into_backend()),
+            Self::Memory => Arc::new(MemoryStore::new().into_backend()),
+            #[cfg(not(feature = "sqlite"))]
+            Self::Sqlite(_) => unreachable!("it was refused above"),
+            #[cfg(not(feature = "jsonl"))]
+            Self::Jsonl(_) => unreachable!("it was refused above"),
         })
     }
 

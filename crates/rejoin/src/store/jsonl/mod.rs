@@ -15,7 +15,7 @@ mod blob;
 mod change_log;
 mod check;
 mod commit;
-mod erase;
+mod erase_store;
 mod examine;
 mod fault;
 mod files;

@@ -16,8 +16,8 @@ use crate::store::{Anchor, Appended, Safety, Stale, Turn, What};
 pub(super) fn append(backend: &dyn Backend, turn: &Turn<'_>) -> Result<Appended> {
     turn.check()?;
     let mut appended = None;
-    let anchors = anchors(turn);
-    let hint = hint(turn, &anchors);
+    let parents = first_parent(turn);
+    let hint = hint(turn, &parents);
     let committed = backend.commit(&hint, Safety::Synced, &mut |rows| {
         let (batch, answer) = decide(rows, turn)?;
         appended = Some(answer);
@@ -40,9 +40,9 @@ pub(super) fn append(backend: &dyn Backend, turn: &Turn<'_>) -> Result<Appended>
 
 pub(super) fn append_all(backend: &dyn Backend, turns: &[Turn<'_>]) -> Result<Vec<Appended>> {
     let mut appended = Vec::with_capacity(turns.len());
-    let anchors: Vec<Vec<MessageId>> = turns.iter().map(anchors).collect();
+    let parents: Vec<Vec<MessageId>> = turns.iter().map(first_parent).collect();
     let hints: Vec<CommitHint<'_>> =
-        turns.iter().zip(&anchors).map(|(turn, anchors)| hint(turn, anchors)).collect();
+        turns.iter().zip(&parents).map(|(turn, parent)| hint(turn, parent)).collect();
     let committed = backend.commit_each(&hints, Safety::Synced, &mut |place, rows| {
         turns[place].check()?;
         let (batch, answer) = decide(rows, &turns[place])?;
@@ -64,17 +64,17 @@ pub(super) fn append_all(backend: &dyn Backend, turns: &[Turn<'_>]) -> Result<Ve
 }
 
 /// The message that a turn was written against.
-fn anchors(turn: &Turn<'_>) -> Vec<MessageId> {
+fn first_parent(turn: &Turn<'_>) -> Vec<MessageId> {
     turn.entries.iter().filter_map(|entry| Some(entry.parent?.id)).take(1).collect()
 }
 
 /// What the decision about a turn is going to read.
-const fn hint<'a>(turn: &Turn<'_>, anchors: &'a [MessageId]) -> CommitHint<'a> {
+const fn hint<'a>(turn: &Turn<'_>, parent: &'a [MessageId]) -> CommitHint<'a> {
     CommitHint {
         attempt: "append a turn",
         conversation: Some(turn.conversation),
         is_made: turn.opening.is_some(),
-        messages: anchors,
+        messages: parent,
         is_erasing: false,
     }
 }

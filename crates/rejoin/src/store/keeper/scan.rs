@@ -47,7 +47,7 @@ pub(super) fn search(rows: &dyn Rows, query: &SearchQuery<'_>, reads_on: bool) -
     let all = Which::Range(Order::OldestFirst, 0, u64::MAX);
     for id in conversations(rows, query, &mut damage)? {
         match damage.take_told(rows.messages(id, all, &mut |row| hits.look_at(id, row))) {
-            // It was removed meanwhile, where a moment covers one conversation only.
+            // It was removed meanwhile, where a snapshot covers one conversation only.
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             other => other?,
         }

@@ -1,5 +1,5 @@
-//! The backend of a vault. It wraps another backend, which sees hashed names, encrypted bytes, sizes and
-//! order, and nothing else.
+//! The backend of a vault. It wraps another backend, which sees hashed names, encrypted bytes, sizes,
+//! and the shape and numbers of each tree.
 //!
 //! docs/vault-format.md defines every byte. Each record is encrypted with a key of its conversation and bound
 //! to its place, so that one that was changed, moved or swapped does not decrypt. It is then copied to

@@ -33,7 +33,7 @@ pub(super) fn backup(
     let (leftovers, _) = copies_beside(to);
     leftovers.iter().for_each(|leftover| drop(durable::remove(leftover)));
     let draft = store.reading(|connection| draft(connection, to, Damage::Refused, report))?;
-    SqliteStore::open_sealed(draft.path())
+    SqliteStore::open_read_only(draft.path())
         .and_then(|copy| accept(&copy))
         .map_err(|error| error.during(format!("check the copy `{}`", to.display())))?;
     draft.publish(Existing::Keep)

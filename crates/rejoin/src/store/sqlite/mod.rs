@@ -12,7 +12,7 @@ mod blob;
 mod change;
 mod check;
 mod checkpoint;
-mod erase;
+mod erase_store;
 mod examine;
 mod expression;
 mod fault;
@@ -46,7 +46,7 @@ use crate::store::sqlite::checkpoint::Folder;
 use crate::store::sqlite::fault::{During, is_unknown};
 use crate::store::sqlite::files::OpenFiles;
 use crate::store::sqlite::migrate::Schema;
-use crate::store::sqlite::open::{LogIndex, Opened, Use, open_again, open_first, open_sealed};
+use crate::store::sqlite::open::{LogIndex, Opened, Use, open_again, open_first, open_read_only};
 use crate::store::sqlite::room::RESERVE;
 use crate::store::sqlite::rows::SqliteRows;
 use crate::store::{
@@ -88,7 +88,7 @@ enum Access {
     /// To read and write, waiting so long for other processes.
     ReadWrite { wait: Duration, index: LogIndex },
     /// To read a copy that nobody uses; it is not changed.
-    Sealed,
+    ReadOnly,
 }
 
 /// The one connection that writes, made when it is first needed.
@@ -115,13 +115,13 @@ impl SqliteStore {
     }
 
     /// Opens a copy to read it. It is not changed, and no file is made beside it.
-    pub(crate) fn open_sealed(path: &Path) -> Result<Self> {
-        let connection = open_sealed(path)?;
+    pub(crate) fn open_read_only(path: &Path) -> Result<Self> {
+        let connection = open_read_only(path)?;
         if migrate::identify(&connection, path)? == 0 {
             return Err(Error::invalid(format!("`{}` holds nothing", path.display())));
         }
         let schema = Schema::of(&connection)?;
-        Ok(Self::over(Sqlite::on(path.to_owned(), Access::Sealed, connection, schema)))
+        Ok(Self::over(Sqlite::on(path.to_owned(), Access::ReadOnly, connection, schema)))
     }
 
     /// The copy of the file that was made before it was migrated on opening, if it was older.
@@ -198,7 +198,7 @@ impl Sqlite {
         self.refuse_displaced()?;
         let connection = match self.access {
             Access::ReadWrite { wait, index } => open_again(&self.path, wait, usage, index),
-            Access::Sealed => open_sealed(&self.path),
+            Access::ReadOnly => open_read_only(&self.path),
         }?;
         self.refuse_displaced()?;
         Ok(connection)
@@ -220,7 +220,7 @@ impl Sqlite {
         Reserve::at(durable::beside(&self.path, RESERVE))
     }
 
-    /// Runs `work` on a connection of its own. Each statement of it sees one moment;
+    /// Runs `work` on a connection of its own. Each statement of it sees one snapshot;
     /// [`Self::snapshot`] makes it one for all.
     fn reading<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         let resting = lock(&self.readers).pop();

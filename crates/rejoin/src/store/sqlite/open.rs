@@ -198,7 +198,7 @@ fn open_recognized(
 }
 
 /// Opens a copy that nobody else uses, to read it. It is not changed, and no file is made beside it.
-pub(super) fn open_sealed(path: &Path) -> Result<Connection> {
+pub(super) fn open_read_only(path: &Path) -> Result<Connection> {
     // A copy made by other means may come with a log, without which its newest messages would be missing.
     if durable::beside(path, "-wal").metadata().is_ok_and(|log| log.len() > 0) {
         return open(path, Duration::ZERO, Use::Synced);

@@ -18,7 +18,7 @@ use crate::model::Time;
 use crate::store::durable::{self, Existing};
 use crate::store::sqlite::backup::{self, Damage, Draft};
 use crate::store::sqlite::fault::{During, is_unknown};
-use crate::store::sqlite::open::{Use, is_fragment, open, open_sealed, open_to_replace};
+use crate::store::sqlite::open::{Use, is_fragment, open, open_read_only, open_to_replace};
 use crate::store::sqlite::{SqliteStore, migrate};
 
 /// Begins the end of the name under which a replaced database is kept; its time follows.
@@ -82,7 +82,7 @@ fn prepare<'t>(
     accept: &mut dyn FnMut(&SqliteStore) -> Result<()>,
     report: &mut dyn FnMut(u64, u64),
 ) -> Result<Draft<'t>> {
-    let copy = open_sealed(from)?;
+    let copy = open_read_only(from)?;
     if migrate::identify(&copy, from)? == 0 {
         return Err(Error::invalid(format!("`{}` holds nothing", from.display())));
     }
@@ -118,7 +118,7 @@ fn replace_inside(
     kept: Option<&Path>,
 ) -> Result<()> {
     let attempt = format!("replace the content of `{}`", to.display());
-    let source = open_sealed(fresh.path())?;
+    let source = open_read_only(fresh.path())?;
     let page_size = backup::page_size(&source, &attempt)?;
     let replacing = Backup::new(&source, &mut target).during(&attempt)?;
     // The first step takes the lock for writing and the last one commits. Nobody can append between the

@@ -119,7 +119,7 @@ fn newest_from(connection: &Connection, query: &SearchQuery<'_>, source: Source)
         if document >> TIE_BITS < at && hits.len() > query.limit {
             at = document >> TIE_BITS;
             hits.sort_by_key(|hit| std::cmp::Reverse(hit.cursor().key()));
-            if at < snapshot(hits[query.limit].time) {
+            if at < clamped(hits[query.limit].time) {
                 break;
             }
         }
@@ -137,13 +137,13 @@ fn newest_from(connection: &Connection, query: &SearchQuery<'_>, source: Source)
 }
 
 /// The time that document numbers hold for a time.
-fn snapshot(time: Time) -> i64 {
+fn clamped(time: Time) -> i64 {
     time.as_micros().clamp(0, LATEST)
 }
 
 /// The first number that a message of this time can have.
 pub(super) fn first_number(time: Time) -> i64 {
-    snapshot(time) << TIE_BITS
+    clamped(time) << TIE_BITS
 }
 
 /// The last number that a message of this time can have: where a microsecond is
