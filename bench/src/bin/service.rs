@@ -1,7 +1,8 @@
 //! The times that the storage service promises: commits, purges and snapshots, in SQLite and in vaults over
 //! it and over files, whose keys are replaced after each purge.
 //!
-//! `cargo run --profile dist -p rejoin-bench --bin service` prints them beside their bars, and fails beyond one. A
+//! `cargo run --profile dist -p rejoin-bench --bin service` prints them beside their bars, and fails beyond
+//! one. A
 //! directory can be named to measure in. Of each, the slowest but one in twenty counts. With `--processor`
 //! the clock counts what the processor did for it and nothing else, so that a busy machine or a slow disk
 //! changes little. With `--databases` files are left out, which an unoptimised build is too slow for.

@@ -88,7 +88,8 @@ impl Table {
         }
     }
 
-    /// Whether this table accepts these counts as a baseline. A command that is not in it has nothing to exceed.
+    /// Whether this table accepts these counts as a baseline. A command that is not in it has nothing to
+    /// exceed.
     pub(crate) fn accepts(&self, store: &str, command: &str, size: Size, counts: Counts) -> bool {
         let row = self.rows.get(&(store.to_owned(), command.to_owned()));
         row.is_none_or(|row| match size {

@@ -1,4 +1,5 @@
-//! What can stand where the cursor is: commands, options, and the conversations, branches and models there are.
+//! What can stand where the cursor is: commands, options, and the conversations, branches and models there
+//! are.
 
 use std::collections::BTreeSet;
 

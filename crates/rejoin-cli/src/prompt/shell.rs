@@ -14,7 +14,8 @@ use crate::ui::{clean, size};
 const MOST_KEPT: usize = 64 << 10;
 
 impl Prompt<'_> {
-    /// Runs a command in the user's shell and shows its output. Without a command, forgets the output of those
+    /// Runs a command in the user's shell and shows its output. Without a command, forgets the output of
+    /// those
     /// before.
     pub(super) fn shell(&mut self, command: &str) -> Result<(), Failure> {
         if command.is_empty() {

@@ -121,7 +121,8 @@ fn character_length(bytes: &[u8]) -> Option<usize> {
 mod tests {
     use super::*;
 
-    /// Types keys, each so many milliseconds after the one before. Returns what is kept and after how many keys
+    /// Types keys, each so many milliseconds after the one before. Returns what is kept and after how many
+    /// keys
     /// the reply was stopped.
     fn typed(keys: &[(u64, &[u8])]) -> (Option<String>, Option<usize>) {
         let mut ahead = TypedAhead::kept();

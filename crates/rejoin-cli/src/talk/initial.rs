@@ -4,7 +4,8 @@
 //! started; the project's own instruction files. It is computed for each run and is not part of the history.
 //!
 //! A provider's cache knows a request by its beginning, so nothing in here changes while the project does
-//! not. What does change, the day and where the conversation stood, is told beside the first message of a run.
+//! not. What does change, the day and where the conversation stood, is told beside the first message of a
+//! run.
 
 use std::path::{Path, PathBuf};
 

@@ -115,8 +115,11 @@ impl Lines<'_> {
         match column {
             Column::Age => self.clock.age(stored.last_active_at.as_micros()),
             Column::Source => {
-                let model = stored.conversation.settings.model.as_deref();
-                cut(source::program(stored).or(model).unwrap_or("-"), at_most(LONGEST_SOURCE))
+                let settings = &stored.conversation.settings;
+                // A provider without models is named itself.
+                let model = settings.model.as_deref().filter(|model| *model != "none");
+                let asked = model.or(settings.provider.as_deref());
+                cut(source::program(stored).or(asked).unwrap_or("-"), at_most(LONGEST_SOURCE))
             }
             Column::Messages if self.is_narrow() => size::number(stored.messages),
             Column::Messages => size::count(stored.messages, "msg ", "msgs"),

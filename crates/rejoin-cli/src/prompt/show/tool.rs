@@ -27,7 +27,8 @@ pub(super) fn line(what: &str, output: &Output, took: Duration, columns: usize, 
     format!("{} {what}{}", paint.apply(meaning, mark), paint.apply(Meaning::Dim, &told))
 }
 
-/// The first lines of a long answer, below the line of its tool; nothing of a short one. `whole` says how to see
+/// The first lines of a long answer, below the line of its tool; nothing of a short one. `whole` says how to
+/// see
 /// all of it, where there is a way.
 pub(super) fn preview(output: &Output, whole: Option<&str>, columns: usize, paint: Paint) -> String {
     let text = clean::block(text(output).trim_matches('\n'));

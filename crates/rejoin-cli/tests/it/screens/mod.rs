@@ -1,6 +1,7 @@
 //! What the program says, word for word, so that a change of wording is seen as one.
 //!
-//! After a change that is meant: `INSTA_UPDATE=always cargo test -p rejoin-cli --test it screens::`, then read the diff.
+//! After a change that is meant: `INSTA_UPDATE=always cargo test -p rejoin-cli --test it screens::`, then
+//! read the diff.
 
 mod answers;
 mod completion;

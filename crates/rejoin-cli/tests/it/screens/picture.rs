@@ -1,6 +1,7 @@
 //! The picture in the README: the commands of `docs/demo.sh`, run for real, as a terminal shows them.
 //!
-//! Only the model is scripted. With `REJOIN_WRITE_DOCS=1`, which `just demo` sets, the test writes `docs/demo.svg`.
+//! Only the model is scripted. With `REJOIN_WRITE_DOCS=1`, which `just demo` sets, the test writes
+//! `docs/demo.svg`.
 
 use std::env;
 use std::fmt::Write;
