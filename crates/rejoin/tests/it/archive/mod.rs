@@ -19,6 +19,7 @@ mod save;
 mod share;
 mod status;
 mod subagent;
+mod verify;
 
 use std::path::Path;
 use std::sync::Arc;
