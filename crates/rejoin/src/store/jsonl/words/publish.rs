@@ -135,8 +135,8 @@ impl Jsonl {
     }
 
     /// Writes a segment under a name that nothing has, above all others where there is one, for the caller
-    /// who holds the lock of those who write. It is not synced: what a power cut leaves of it is missing, or its
-    /// checksums refuse it, and is indexed again.
+    /// who holds the lock of those who write. It is not synced: what a power cut leaves of it is missing,
+    /// or its checksums refuse it, and is indexed again.
     fn write_segment(&self, bytes: &[u8]) -> io::Result<()> {
         let (folder, temporary) = (self.layout.words(), self.layout.temporary());
         durable::create_private_directory(&folder.join("any"))?;
