@@ -3,6 +3,7 @@
 mod attachment;
 mod attachment_races;
 mod audit;
+mod cut_off;
 mod delete;
 mod describe;
 mod fault;
