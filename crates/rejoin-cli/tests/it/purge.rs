@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use rejoin::EventKind;
+use rejoin::{EventKind, PurgeReason};
+use rusqlite::Connection;
 use serde_json::json;
 
 use crate::past::ask;
@@ -145,4 +146,26 @@ fn a_talk_at_the_prompt_leaves_nothing_after_its_purge() {
     let outcome = world.rejoin(["purge", &id.to_string(), "--yes"]).run();
 
     assert_eq!((before, outcome.code, holding(&data(&world))), (false, 0, Vec::new()));
+}
+
+#[test]
+fn the_next_purge_finishes_one_that_was_cut_off_also_where_it_finds_no_conversation() {
+    let world = World::new();
+    let mut trip = world.conversation("Lisbon");
+    ask(&mut trip, SENTINEL, "In Alfama.");
+    // Somebody reads, so the log is not cut. Afterwards the store stays open, so that nobody folds the log.
+    let archive = world.archive();
+    let reader = Connection::open(world.store()).unwrap();
+    reader.execute_batch("BEGIN; SELECT count(*) FROM conversation").unwrap();
+    archive.removal().purge(&[trip.id()], PurgeReason::UserRequested, &mut |_| ());
+    reader.execute_batch("ROLLBACK").unwrap();
+    let before = holding(&data(&world)).is_empty();
+
+    let doctor = world.rejoin(["doctor"]).run();
+    let outcome = world.rejoin(["purge", &trip.id().to_string(), "--yes"]).run();
+
+    assert_eq!((before, outcome.code, holding(&data(&world))), (false, 1, Vec::new()));
+    assert!(outcome.stderr.contains("no conversation"), "{outcome:?}");
+    assert!(doctor.stdout.contains("not erased from every file yet"), "{doctor:?}");
+    assert!(!world.rejoin(["doctor"]).run().stdout.contains("not erased from every file yet"));
 }

@@ -36,8 +36,9 @@ pub struct Subagent {
 pub struct Parent {
     /// The conversation.
     pub conversation: ConversationId,
-    /// The message in it.
-    pub message: MessageId,
+    /// The message in it that asked for the run, where it is known. An import may not tell it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<MessageId>,
 }
 
 /// Which runs of sub-agents to find. The default is all of them.
@@ -102,7 +103,7 @@ impl StoredConversation {
         self.conversation.extra.field(RUN).filter(|_| self.conversation.kind == KIND)?.to().ok()
     }
 
-    /// The message that started it, if it is a run of a sub-agent.
+    /// What started it, if it is a run of a sub-agent and that is known.
     pub fn parent(&self) -> Option<Parent> {
         self.conversation.extra.field(PARENT).filter(|_| self.conversation.kind == KIND)?.to().ok()
     }
@@ -129,7 +130,7 @@ impl ArchiveSubagents<'_> {
             ..Conversation::titled(subagent.to_string())
         };
         header.extra.set(RUN, Json::of(&subagent)?);
-        header.extra.set(PARENT, Json::of(&Parent { conversation: parent, message: head.id })?);
+        header.extra.set(PARENT, Json::of(&Parent { conversation: parent, message: Some(head.id) })?);
         self.archive.start(header)
     }
 

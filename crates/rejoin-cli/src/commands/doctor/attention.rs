@@ -13,6 +13,10 @@ pub(super) fn check(context: &Context, now: Time) -> Vec<Finding> {
     let (expired, imported) = count(context, now).unwrap_or_default();
     let counted = |number| size::count(number, "conversation", "conversations");
     let mut findings = Vec::new();
+    if has_traces(context).unwrap_or_default() {
+        let message = "something that was purged or scrubbed is not erased from every file yet";
+        findings.push(Finding::warning("attention", message, "run `rejoin expire` to erase it; `rejoin expire --dry-run` shows what else goes"));
+    }
     if expired > 0 {
         let remedy = "run `rejoin expire --dry-run` to see what will go, or `rejoin keep ID` to keep one";
         findings.push(Finding::warning("attention", format!("{} past expiry", counted(expired)), remedy));
@@ -25,6 +29,10 @@ pub(super) fn check(context: &Context, now: Time) -> Vec<Finding> {
         findings.push(Finding::ok("attention", "no conversation waits for you"));
     }
     findings
+}
+
+fn has_traces(context: &Context) -> Result<bool, Failure> {
+    Ok(context.archive_to_read()?.removal().has_traces()?)
 }
 
 fn count(context: &Context, now: Time) -> Result<(u64, u64), Failure> {

@@ -61,7 +61,13 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
 fn some(archive: &Archive, args: &Args, consent: Consent, context: &Context) -> Result<PurgeReport, Failure> {
     let mut found: Vec<StoredConversation> = Vec::new();
     for name in &args.ids {
-        let stored = named::conversation(archive, name)?;
+        let stored = named::conversation(archive, name).inspect_err(|failure| {
+            // A purge that was cut off may have removed it already, and left traces. Where they stay, the
+            // store remembers that.
+            if failure.is_not_found() {
+                let _ = archive.removal().finish_erasing();
+            }
+        })?;
         if !found.iter().any(|other| other.id == stored.id) {
             found.push(stored);
         }

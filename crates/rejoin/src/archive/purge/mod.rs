@@ -88,6 +88,12 @@ impl ArchiveRemoval<'_> {
         Ok(purging.finish())
     }
 
+    /// True when a purge or a scrub removed something that is not erased from every file yet: somebody was
+    /// reading it, or the process was cut off. [`finish_erasing`](Self::finish_erasing) does the rest.
+    pub fn has_traces(&self) -> Result<bool> {
+        Ok(self.archive.needs_new_keys()? || self.archive.is_remembered(UNERASED)?)
+    }
+
     /// Does what a purge had to leave: erases what somebody was reading, replaces keys that
     /// could not be. True when nothing is left.
     pub fn finish_erasing(&self) -> Result<bool> {
@@ -188,6 +194,7 @@ impl<'a> Purging<'a> {
     pub(super) fn purge(&mut self, id: ConversationId) -> bool {
         if self.is_idle() {
             self.archive.expect_new_keys();
+            self.archive.expect_erasing();
         }
         // The lines go first: their traces are erased with those of what goes after them.
         if let Some(lines) = &mut self.prompt_history

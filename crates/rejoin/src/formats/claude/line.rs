@@ -38,6 +38,9 @@ pub(super) struct ClaudeLine<'a> {
     pub(super) content: Option<&'a RawValue>,
     #[serde(borrow)]
     pub(super) attachment: Option<&'a RawValue>,
+    /// What a tool answered, as the program keeps it for itself.
+    #[serde(borrow)]
+    tool_use_result: Option<&'a RawValue>,
     /// The blocks of instructions with more than one block, written by Rejoin next to their text.
     #[serde(borrow)]
     pub(super) blocks: Option<&'a RawValue>,
@@ -129,6 +132,17 @@ impl ClaudeLine<'_> {
     /// True for instructions to the model, which only Rejoin writes as a line.
     pub(super) fn is_instruction(&self) -> bool {
         self.is("system") && self.level.as_deref() == Some(INSTRUCTION)
+    }
+
+    /// Returns the run of a sub-agent that a tool's answer is from, if it says so.
+    pub(super) fn answering_run(&self) -> Option<String> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Answer {
+            agent_id: String,
+        }
+        let answer: Answer = serde_json::from_str(self.tool_use_result?.get()).ok()?;
+        Some(answer.agent_id)
     }
 
     /// Returns the time, if it is valid.

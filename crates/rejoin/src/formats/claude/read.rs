@@ -182,7 +182,8 @@ impl SessionFile<'_> {
         let main =
             session.main.clone().or_else(|| line.session_id.clone()).or_else(place).unwrap_or_default();
         let meta = self.meta()?;
-        let caller = meta.tool_use_id.and_then(|call| session.calls.caller(&call));
+        let call = meta.tool_use_id.or_else(|| session.calls.of_run(run));
+        let caller = call.and_then(|call| session.calls.caller(&call));
         let (conversation, message) =
             caller.map_or((main.clone(), None), |(conversation, message)| (conversation, Some(message)));
         let parent = SourceParent {

@@ -150,6 +150,9 @@ impl ClaudeThread {
         if line.is("user") {
             message.message.blocks = said_by_user(said.as_mut())?;
             message.message.role = role_of(&message.message.blocks);
+            if calls.is_kept() {
+                note_run(line, &message.message.blocks, calls);
+            }
             let follows_reply =
                 self.reply.as_ref().zip(parent).is_some_and(|(reply, parent)| reply.contains(parent));
             if message.message.role == Role::Tool && follows_reply {
@@ -340,6 +343,17 @@ impl ClaudeThread {
         let line = self.lineage.nearest_message(uuid)?;
         let named = self.names.get(line).map_or(line, String::as_str);
         Some(self.follows.get(named).map_or(named, String::as_str).to_owned())
+    }
+}
+
+/// Notes which run of a sub-agent a call started, where its result tells.
+fn note_run(line: &ClaudeLine<'_>, blocks: &[Block], calls: &mut CallIndex) {
+    let result = blocks.iter().find_map(|block| match block {
+        Block::ToolResult(result) => Some(result),
+        _ => None,
+    });
+    if let (Some(result), Some(run)) = (result, line.answering_run()) {
+        calls.answer(run, &result.call_id);
     }
 }
 

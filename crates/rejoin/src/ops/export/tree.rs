@@ -29,8 +29,9 @@ pub(crate) enum Naming {
     Own,
 }
 
-/// What started a run of a sub-agent: its conversation, its message, its name and which of its runs.
-pub(crate) type Started = (ConversationId, MessageId, String, String);
+/// What started a run of a sub-agent: its conversation, its message where it is known, its name and which of
+/// its runs.
+pub(crate) type Started = (ConversationId, Option<MessageId>, String, String);
 
 /// Adds a conversation to a tree, under the id that it has here, so that what is written
 /// is never mistaken for what was read.
@@ -56,7 +57,7 @@ pub(crate) fn add_to_tree(
     conversation.head = stored.head.and_then(|head| name(head.id));
     conversation.parent = started.map(|(parent, message, sub_agent, run)| SourceParent {
         conversation: parent.to_string(),
-        message: named.get(&(parent, message)).cloned(),
+        message: message.and_then(|message| named.get(&(parent, message)).cloned()),
         name: sub_agent,
         run,
     });

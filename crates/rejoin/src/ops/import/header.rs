@@ -1,10 +1,13 @@
 //! What is known about an imported conversation besides its messages.
 
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::error::{ErrorKind, Result};
 use crate::formats::{Format, Source, SourceConversation};
-use crate::model::{Conversation, ConversationId, Hold, Json, Origin, Status, Time, begins_injected};
+use crate::model::{
+    Conversation, ConversationId, Hold, Json, MessageId, Origin, Status, Time, begins_injected,
+};
 use crate::ops::import::growing::Above;
 use crate::ops::import::names;
 use crate::store::{Change, Facets, ListQuery, Row, Store};
@@ -17,6 +20,14 @@ const ATTEMPTS: usize = 5;
 
 /// The field that links a run of a sub-agent to what started it.
 const PARENT: &str = "parent";
+
+/// That link. Not every source tells the message.
+#[derive(Serialize, Deserialize)]
+struct Link {
+    conversation: ConversationId,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    message: Option<MessageId>,
+}
 
 /// The header as it is stored: held, at rest, and with where it came from.
 ///
@@ -52,8 +63,9 @@ pub(super) fn header_of(
         header.title.as_mut().map(names::cut);
         header.extra.set(SUBAGENT, Json::of(&json!({ "name": name, "run_id": run }))?);
     }
-    if let Some(Above { conversation, message: Some(message) }) = above {
-        header.extra.set(PARENT, Json::of(&json!({ "conversation": conversation, "message": message }))?);
+    if let Some(Above { conversation, message }) = above {
+        let link = Link { conversation: *conversation, message: *message };
+        header.extra.set(PARENT, Json::of(&link)?);
     }
     Ok(header)
 }
@@ -71,6 +83,13 @@ fn origin_of(found: &SourceConversation, format: &'static Format, source: &Sourc
         source_path: Some(source.path().to_string_lossy().into_owned()),
         imported_at: now,
     }
+}
+
+/// True when a link is missing, or only its message, which the other one tells.
+fn lacks(own: Option<&Json>, other: &Json) -> bool {
+    let Some(own) = own else { return true };
+    let (Ok(own), Ok(other)) = (own.to::<Link>(), other.to::<Link>()) else { return false };
+    own.message.is_none() && other.message.is_some() && own.conversation == other.conversation
 }
 
 /// The conversation as the store has it.
@@ -91,7 +110,9 @@ pub(super) fn complete(store: &dyn Store, id: ConversationId, found: &Conversati
         if header.project.is_none() {
             header.project.clone_from(&found.project);
         }
-        if let (None, Some(parent)) = (header.extra.field(PARENT), found.extra.field(PARENT)) {
+        if let Some(parent) = found.extra.field(PARENT)
+            && lacks(header.extra.field(PARENT), parent)
+        {
             header.extra.set(PARENT, parent.clone());
         }
         if header == before {

@@ -8,7 +8,7 @@ use crate::store::jsonl::fault::During;
 use crate::store::jsonl::files::Seen;
 use crate::store::jsonl::list::is_forbidden;
 use crate::store::jsonl::scan::Depth;
-use crate::store::jsonl::{Jsonl, change_log};
+use crate::store::jsonl::{Jsonl, change_log, words};
 use crate::store::{Fault, Progress, Stamp};
 
 impl Jsonl {
@@ -36,6 +36,17 @@ impl Jsonl {
                 ),
             }));
         }
+        let words = self.layout.words();
+        let folders = words::folders(&words).during(|| format!("list `{}`", words.display()))?;
+        faults.extend(folders.into_iter().map(|path| Fault {
+            conversation: None,
+            what: format!("`{}` is a folder and is passed over", path.display()),
+        }));
+        let gone = self.layout.unerased().during(|| "list what was removed")?;
+        checked.unfinished.extend(gone.into_iter().map(|path| Fault {
+            conversation: None,
+            what: format!("`{}` is left of a removal that is not finished", path.display()),
+        }));
         let lost = shelf::bad_lines(&self.layout.blobs())?.into_iter();
         faults.extend(lost.map(|(path, number)| Fault {
             conversation: None,

@@ -108,6 +108,18 @@ impl Layout {
         entries.map(|entry| entry.map(|entry| entry.path())).collect()
     }
 
+    /// Files of conversations that were removed, or written anew, and are not overwritten yet.
+    pub(super) fn unerased(&self) -> io::Result<Vec<PathBuf>> {
+        let mut left = self.leftovers()?;
+        left.retain(|path| {
+            let is_gone =
+                path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.contains(GONE));
+            is_gone && path.symlink_metadata().is_ok_and(|there| there.is_file())
+        });
+        left.sort_unstable();
+        Ok(left)
+    }
+
     /// True when something temporary is another name of a conversation's file that is in use: its process
     /// ended before another file took that one's place. Its bytes are the conversation's.
     pub(super) fn is_second_name(&self, leftover: &Path) -> io::Result<bool> {

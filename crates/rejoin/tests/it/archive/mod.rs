@@ -3,6 +3,7 @@
 mod attachment;
 mod attachment_races;
 mod audit;
+mod cut_off;
 mod delete;
 mod describe;
 mod fault;
@@ -19,6 +20,7 @@ mod save;
 mod share;
 mod status;
 mod subagent;
+mod verify;
 
 use std::path::Path;
 use std::sync::Arc;

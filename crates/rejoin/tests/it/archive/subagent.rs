@@ -33,7 +33,7 @@ fn a_run_is_a_labelled_conversation_with_a_parent() {
     let stored = run.conversation().unwrap();
     assert_eq!(stored.title(), "subagent:code-review:a1b2c3d4");
     assert_eq!(stored.subagent(), Some(Subagent::new("code-review", "a1b2c3d4").unwrap()));
-    assert_eq!(stored.parent(), Some(Parent { conversation, message }));
+    assert_eq!(stored.parent(), Some(Parent { conversation, message: Some(message) }));
     assert_eq!(stored.conversation.project.as_deref(), Some("/home/ada"));
     assert_eq!(said(&run.path().unwrap()), "review fine");
     assert_eq!(archive.names().conversation("subagent-code-review-a1b2c3d4").unwrap(), run.id());

@@ -158,7 +158,7 @@ fn a_sub_agent_is_linked_to_the_message_that_asked_for_it() {
     let runs =
         desk.archive.subagents().list(&Subagents { parent: Some(main), ..Subagents::default() }).unwrap();
     let Parent { message, .. } = runs[0].parent().unwrap();
-    let asked = desk.archive.messages(main, &[message]).unwrap();
+    let asked = desk.archive.messages(main, &[message.unwrap()]).unwrap();
     assert_eq!(runs[0].subagent().unwrap().to_string(), "subagent:general-purpose:a92545b2c32de9584");
     assert!(said(&asked[0].message).contains("Agent>"), "{asked:?}");
 }
@@ -205,7 +205,7 @@ fn a_sub_agent_in_a_file_of_its_own_is_linked_to_the_message_that_asked_for_it()
     let runs =
         desk.archive.subagents().list(&Subagents { parent: Some(main), ..Subagents::default() }).unwrap();
     let Parent { message, .. } = runs[0].parent().unwrap();
-    let asked = desk.archive.messages(main, &[message]).unwrap();
+    let asked = desk.archive.messages(main, &[message.unwrap()]).unwrap();
     assert_eq!((imported.conversations.len(), imported.conversations[0].parent), (1, Some(main)));
     assert_eq!(runs[0].subagent().unwrap().to_string(), format!("subagent:Scout:{run}"));
     assert_eq!(said(&asked[0].message), "assistant: spawn_agent>{}");
@@ -492,4 +492,57 @@ fn what_an_earlier_version_imported_keeps_its_id_and_comes_no_second_time() {
         (imported.id == earlier, second.path(earlier)),
         (false, vec!["one".into(), String::new(), "1".into(), "two".into()])
     );
+}
+
+/// A session with a call that starts a run, and the run's file without a description. The result names the
+/// run where `is_named`.
+fn session_with_a_bare_run(desk: &Desk, is_named: bool) -> PathBuf {
+    let call = json!({"type": "tool_use", "id": "t1", "name": "Task", "input": {}});
+    let result = json!([{"type": "tool_result", "tool_use_id": "t1", "content": "found"}]);
+    let mut answered = json!({"message": {"role": "user", "content": result}});
+    if is_named {
+        answered["toolUseResult"] = json!({"agentId": "a1b2", "status": "completed"});
+    }
+    let path = desk.write(&[
+        user("u1", None, "go"),
+        reply("r1", "u1", "m1", call),
+        line("user", "u2", Some("r1"), answered),
+    ]);
+    let runs = path.with_extension("").join("subagents");
+    fs::create_dir_all(&runs).unwrap();
+    let explore = json!({"message": {"role": "user", "content": "explore"}, "isSidechain": true});
+    fs::write(runs.join("agent-a1b2.jsonl"), line("user", "s1", None, explore) + "\n").unwrap();
+    path
+}
+
+#[test]
+fn a_run_without_a_description_is_linked_to_its_session_and_goes_with_it() {
+    let outcomes = [true, false].map(|is_named| {
+        let desk = Desk::new();
+        let main = desk.import(&session_with_a_bare_run(&desk, is_named)).conversations[0].id;
+        let below = Subagents { parent: Some(main), ..Subagents::default() };
+        let runs = desk.archive.subagents().list(&below).unwrap();
+        let asked = runs[0].parent().unwrap().message;
+        let asked = asked.map(|message| said(&desk.archive.messages(main, &[message]).unwrap()[0].message));
+        let tree = desk.archive.exports().tree(main, Extent::Tree).unwrap();
+        let told = tree.conversations[1].parent.clone().unwrap();
+        desk.archive.removal().purge(&[main], rejoin::PurgeReason::UserRequested, &mut |_| ());
+        let left = desk.archive.subagents().list(&Subagents::default()).unwrap().len();
+        (runs.len(), asked, told.conversation == main.to_string(), told.message, left)
+    });
+
+    let call = || "assistant: Task>{}".to_owned();
+    assert_eq!(outcomes, [(1, Some(call()), true, Some("r1".to_owned()), 0), (1, None, true, None, 0)]);
+}
+
+#[test]
+fn a_link_without_a_message_learns_it_from_a_later_import() {
+    let desk = Desk::new();
+    let main = desk.import(&session_with_a_bare_run(&desk, false)).conversations[0].id;
+
+    desk.import(&session_with_a_bare_run(&desk, true));
+
+    let below = Subagents { parent: Some(main), ..Subagents::default() };
+    let runs = desk.archive.subagents().list(&below).unwrap();
+    assert!(runs[0].parent().unwrap().message.is_some());
 }

@@ -1,13 +1,16 @@
 //! The word index can be deleted, damaged or behind, and several may write and search at once.
 
 use std::fs::{self, File};
-use std::path::PathBuf;
+use std::os::unix::fs::symlink;
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, SystemTime};
 
 use rejoin::store::{Read, SearchOrder, SearchQuery, Store, Task, WordQuery};
-use rejoin::{Conversation, Message};
+use rejoin::{Conversation, Message, PurgeReason};
 
 use crate::jsonl::{Place, files};
 use crate::residue::{SENTINELS, holding};
@@ -155,4 +158,51 @@ fn searches_find_all_that_was_appended_while_others_write_and_index() {
     });
 
     assert_eq!((finished, found(&place, "word ")), ([true; 2], 2 * TURNS));
+}
+
+/// Puts something among the segments that is none.
+type Stray = (&'static str, fn(&Path));
+
+#[test]
+fn what_is_no_segment_neither_keeps_words_nor_stops_those_who_write() {
+    let strays: [Stray; 5] = [
+        ("dangling link", |path| symlink("/nonexistent", path).unwrap()),
+        ("link", |path| symlink(path.parent().unwrap(), path).unwrap()),
+        ("folder", |path| fs::create_dir(path).unwrap()),
+        ("pipe", |path| assert!(Command::new("mkfifo").arg(path).status().unwrap().success())),
+        ("socket", |path| drop(UnixListener::bind(path).unwrap())),
+    ];
+
+    let outcomes = strays.map(|(name, put)| {
+        let place = Place::new();
+        let (gone, other) =
+            (place.talk(&[&["said zanzibarquokka once"]]), place.talk(&[&["something else"]]));
+        index(&place);
+        let path = place.root.join(".store/words/00000000000000aa");
+        put(&path);
+        let report = place.archive().removal().purge(&[gone], PurgeReason::UserRequested, &mut |_| ());
+        let is_left = path.symlink_metadata().is_ok();
+        place.archive().resume(other).unwrap().append(Message::user("after")).unwrap();
+        let left = holding(&place.root, &SENTINELS).len();
+        (name, report.failures.len(), report.is_erased, left, is_left, place.faults())
+    });
+
+    let gone = |name| (name, 0, true, 0, false, vec![]);
+    let told = "`.store/words/00000000000000aa` is a folder and is passed over".to_owned();
+    let stays = ("folder", 0, true, 0, true, vec![told]);
+    assert_eq!(outcomes, [gone("dangling link"), gone("link"), stays, gone("pipe"), gone("socket")]);
+}
+
+#[test]
+fn a_removal_that_is_not_finished_is_named() {
+    let place = Place::new();
+    let id = place.talk(&[&["one"]]);
+    let name = format!(".store/temporary/{id}.jsonl.gone-1-0");
+    place.store().maintain(Task::Checkpoint, Duration::MAX).unwrap();
+    fs::write(place.root.join(&name), "a secret").unwrap();
+
+    let unfinished = place.archive().maintenance().check().unwrap().unfinished;
+
+    let told = place.without_root(unfinished.into_iter().map(|left| left.what).collect());
+    assert_eq!(told, [format!("`{name}` is left of a removal that is not finished")]);
 }

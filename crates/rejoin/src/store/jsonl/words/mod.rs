@@ -87,6 +87,8 @@ impl Segments {
             match Segment::open(&path) {
                 Ok(Some(segment)) => segments.all.push(segment),
                 Ok(None) => {}
+                // A folder is not Rejoin's. A check names it.
+                Err(_) if is_folder(&path) => {}
                 Err(_) => segments.broken.push(path),
             }
         }
@@ -158,6 +160,17 @@ fn paths(folder: &Path) -> io::Result<Vec<PathBuf>> {
     }
     paths.sort_unstable();
     Ok(paths)
+}
+
+/// The folders that have the name of a segment, which nobody but a person puts there.
+pub(super) fn folders(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut paths = paths(folder)?;
+    paths.retain(|path| is_folder(path));
+    Ok(paths)
+}
+
+fn is_folder(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|there| there.is_dir())
 }
 
 /// The number that a segment's name is.

@@ -3,10 +3,10 @@
 //! A new segment is written to a temporary file that gets its name when it is whole, and those that it
 //! replaces are overwritten and removed after that. A crash in between leaves both, which say the same.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs::File;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rustix::fs::FlockOperation;
@@ -103,21 +103,22 @@ impl Jsonl {
     /// Rewrites the segments that have something of these conversations.
     pub(super) fn revise_words(&self, revision: &Revision) -> Result<()> {
         let segments = self.segments()?;
-        // What is broken may hold anything.
-        self.erase_segments(segments.broken.iter())?;
+        // One that cannot be erased must not keep the words in the others.
+        let mut erased = Ok(());
         for segment in &segments.all {
             if revision.takes_from(segment) {
                 if let Ok(Some(parts)) = segment.load().and_then(|parts| revision.revised(parts)) {
                     // Where it cannot be written, on a full disk, what it covers is indexed again later.
                     let _ = self.write_segment(&parts.to_bytes());
                 }
-                self.erase_segments([&segment.path].into_iter())?;
+                erased = erased.and(self.erase_segments([&segment.path].into_iter()));
             } else if segment.runs.iter().any(|run| revision.seen.contains_key(&run.conversation)) {
                 // Where it cannot be written, those files are compared again.
                 let _ = segment.note_looks(&revision.seen);
             }
         }
-        Ok(())
+        // What is broken may hold anything.
+        erased.and(self.erase_segments(segments.broken.iter()))
     }
 
     /// Removes every word of a conversation, for the caller who holds the lock of those who write.
@@ -133,35 +134,61 @@ impl Jsonl {
         Ok(log)
     }
 
-    /// Writes a segment under a name that is above all others, for the caller who holds the lock of
-    /// those who write. It is not synced: what a power cut leaves of it is missing, or its
-    /// checksums refuse it, and is indexed again.
+    /// Writes a segment under a name that nothing has, above all others where there is one, for the caller
+    /// who holds the lock of those who write. It is not synced: what a power cut leaves of it is missing,
+    /// or its checksums refuse it, and is indexed again.
     fn write_segment(&self, bytes: &[u8]) -> io::Result<()> {
         let (folder, temporary) = (self.layout.words(), self.layout.temporary());
         durable::create_private_directory(&folder.join("any"))?;
         durable::create_private_directory(&temporary.join("any"))?;
-        let newest = paths(&folder)?.iter().filter_map(|path| number_of(path)).max().unwrap_or(0);
-        let path = folder.join(format!("{:016x}", newest.saturating_add(1)));
+        let used: BTreeSet<u64> = paths(&folder)?.iter().filter_map(|path| number_of(path)).collect();
+        let path = folder.join(format!("{:016x}", next_number(&used)));
         let draft = durable::draft_in(&temporary, &path)?;
         durable::write_at(draft.as_file(), 0, bytes)?;
         durable::publish_unsynced(draft, &path)
     }
 
+    /// Erases what should be segments. One that cannot be erased does not keep the others; the first error is
+    /// the answer.
     fn erase_segments<'p>(&self, paths: impl Iterator<Item = &'p PathBuf>) -> Result<()> {
-        let mut last = None;
+        let (mut last, mut erased) = (None, Ok(()));
         for path in paths {
-            let erased = durable::open_to_write(path).and_then(|file| durable::erase(&file, path));
-            match erased {
-                Err(cause) if cause.kind() == io::ErrorKind::NotFound => {}
-                other => other.during(|| format!("erase `{}`", path.display()))?,
-            }
+            erased = erased.and(erase_segment(path).during(|| format!("erase `{}`", path.display())));
             last = Some(path);
         }
         match last {
-            Some(path) => durable::sync_parent(path).during(|| format!("erase `{}`", path.display())),
+            Some(path) => {
+                erased.and(durable::sync_parent(path).during(|| format!("erase `{}`", path.display())))
+            }
             None => Ok(()),
         }
     }
+}
+
+/// Overwrites and removes a segment. A link, a pipe or a socket in its place holds no words and is only
+/// removed. A folder is not Rejoin's and stays.
+fn erase_segment(path: &Path) -> io::Result<()> {
+    let erase = || {
+        let kind = path.symlink_metadata()?.file_type();
+        if kind.is_dir() {
+            Ok(())
+        } else if kind.is_file() {
+            durable::erase(&durable::open_to_write(path)?, path)
+        } else {
+            durable::remove(path)
+        }
+    };
+    match erase() {
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other,
+    }
+}
+
+/// The number above all that are used. Where somebody used the last one, it is the lowest that is free: a new
+/// segment never takes the name of another, which would not be overwritten.
+fn next_number(used: &BTreeSet<u64>) -> u64 {
+    let above = used.last().map_or(Some(1), |newest| newest.checked_add(1));
+    above.unwrap_or_else(|| (1..).find(|number| !used.contains(number)).unwrap_or(u64::MAX))
 }
 
 impl Segments {
@@ -205,5 +232,15 @@ mod tests {
         ];
 
         assert_eq!(merged, [0, MANY, 3, 0]);
+    }
+
+    #[test]
+    fn a_new_segment_never_takes_the_name_of_another() {
+        let next = [&[][..], &[7], &[u64::MAX], &[1, 2, u64::MAX]].map(|used| {
+            let used = used.iter().copied().collect();
+            next_number(&used)
+        });
+
+        assert_eq!(next, [1, 8, 1, 3]);
     }
 }
