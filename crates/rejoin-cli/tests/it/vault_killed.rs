@@ -197,6 +197,54 @@ fn a_vault_whose_recovery_key_was_never_shown_is_made_again() {
     assert_eq!(titles(&world), ["Lisbon"]);
 }
 
+/// Kills a command at a system call, unless it ends before.
+fn kill(strace: Strace, world: &World, arguments: &[&str], calls: &str, when: usize) -> bool {
+    let fault = format!("{calls}:signal=KILL:when={when}");
+    !strace.inject(&world.program(arguments), &fault, &world.path("trace")).status().unwrap().success()
+}
+
+/// Where files are synced and removed while a vault is erased that nobody was told of.
+const ERASING: [(&str, std::ops::RangeInclusive<usize>); 2] =
+    [("fdatasync,fsync", 1..=8), ("unlink,unlinkat", 1..=5)];
+
+#[test]
+fn an_untold_vault_is_made_again_wherever_erasing_it_is_killed() {
+    let Some(strace) = Strace::find() else { return };
+    let encrypt = Way::Seal.command();
+    for make in KINDS {
+        let is_untold = |world: &World| {
+            let status = ["--store", &vault_url(world), "vault", "status"];
+            world.program(&status).output().unwrap().status.success()
+                && noted(world).contains("\"is_told\":false")
+        };
+        let begin = |when: usize| {
+            let world = with_one_talk(make());
+            kill(strace, &world, encrypt, "fdatasync,fsync", when);
+            world
+        };
+        let untold = (1..40).find(|when| is_untold(&begin(*when))).unwrap();
+        let mut half_erased = 0;
+        for (calls, whens) in ERASING {
+            for when in whens {
+                let world = begin(untold);
+                kill(strace, &world, encrypt, calls, when);
+                let is_begun = noted(&world).contains("\"vault\":{");
+                let opens = ["--store", &vault_url(&world), "vault", "status"];
+                half_erased += usize::from(is_begun && world.rejoin(opens).run().code != 0);
+
+                let again = world.program(encrypt).output().unwrap();
+
+                assert!(again.status.success(), "killed at {calls} {when}: {again:?}");
+                let left = (titles(&world), world.store().exists(), unfinished(&world));
+                assert_eq!(left, (vec!["Lisbon".to_owned()], false, 0), "killed at {calls} {when}");
+                assert_eq!(world.rejoin(["verify"]).run().code, 0, "killed at {calls} {when}");
+            }
+        }
+        tell(&format!("{half_erased} of 13 attempts left a vault that was half erased"));
+        assert!(half_erased >= 2, "{half_erased} attempts left a vault that was half erased");
+    }
+}
+
 /// What is noted of conversions that did not end.
 fn noted(world: &World) -> String {
     let noted = std::fs::read_dir(world.path("home/.local/state/rejoin/conversions"));
@@ -276,7 +324,7 @@ fn url(world: &World) -> String {
 }
 
 /// The place of a copy beside the store, by what stands before the ending of its name.
-fn beside(world: &World, what: &str) -> PathBuf {
+pub(crate) fn beside(world: &World, what: &str) -> PathBuf {
     let store = world.store();
     let ending = store.extension().map(|ending| format!(".{}", ending.display())).unwrap_or_default();
     store.with_file_name(format!("{}.{what}{ending}", store.file_stem().unwrap().display()))

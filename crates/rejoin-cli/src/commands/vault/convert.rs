@@ -201,22 +201,35 @@ fn make_vault(
     context: &Context,
 ) -> Result<Vec<Added>, Failure> {
     let access = context.access()?;
-    if url.path().is_some_and(Path::exists)
-        && let Ok(status) = url.vault_status(&access)
-    {
+    // One that is half erased is not opened: that could make an empty store of it.
+    if url.path().is_some_and(Path::exists) && !url.is_half_erased() {
+        let status = url.vault_status(&access);
         let is_empty = url.contents().is_ok_and(|held| held.is_some_and(|held| held.conversations == 0));
-        if !noted.is_told && !is_empty {
-            context.manner.warn(
-                "an earlier attempt made the vault, and may not have told what opens it",
-                Some("run `rejoin vault status`, and add a slot whose secret you have"),
-            );
+        match status {
+            Ok(status) => {
+                if !noted.is_told && !is_empty {
+                    context.manner.warn(
+                        "an earlier attempt made the vault, and may not have told what opens it",
+                        Some("run `rejoin vault status`, and add a slot whose secret you have"),
+                    );
+                }
+                if noted.is_told || !is_empty {
+                    noted.note_vault(None, context)?;
+                    return Ok(Vec::new());
+                }
+                // An earlier attempt ended before it could tell what opens the vault, so perhaps nobody can.
+                // What is kept elsewhere for it is noted first: soon its record cannot be read any more.
+                noted.note_vault(Some(status), context)?;
+                url.erase()?;
+            }
+            // Another command has opened what was left, and made an empty store of it.
+            Err(_) if noted.vault.is_some() && is_empty => url.erase()?,
+            Err(_) => {}
         }
-        if noted.is_told || !is_empty {
-            return Ok(Vec::new());
-        }
-        // An earlier attempt ended before it could tell what opens the vault, so perhaps nobody can.
-        url.erase()?;
-        url.erase_rest(Some(&status), &access)?;
+    }
+    if noted.vault.is_some() {
+        url.erase_rest(noted.vault.as_ref(), &access)?;
+        noted.note_vault(None, context)?;
     }
     let mut wanted = Vec::new();
     for kind in &args.slot {
