@@ -1,7 +1,9 @@
 //! Vault commands that are killed at a system call: nothing is lost, the way on
 //! is told, and another run ends it.
 
+use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
+use std::process::Stdio;
 
 use crate::skip::tell;
 use crate::strace::Strace;
@@ -421,5 +423,41 @@ fn unsealing_that_ended_early_is_told_with_the_way_on() {
         assert_eq!(outcome, (0, format!("{}{SECOND}", told(&world, expected))));
         assert!(finished.status.success(), "{finished:?}");
         assert_eq!(titles(&world), ["Lisbon"]);
+    }
+}
+
+#[test]
+fn a_message_that_is_written_to_the_old_store_is_not_acknowledged_and_copied_by_another_run() {
+    for make in KINDS {
+        let world = make();
+        let id = world.started("Lisbon");
+        let mut program = world.program(&["append", &id, "--jsonl", "-"]);
+        program.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut writer = program.spawn().unwrap();
+        let mut input = writer.stdin.take().unwrap();
+        let mut receipts = BufReader::new(writer.stdout.take().unwrap());
+        let mut receipt = String::new();
+        input.write_all(b"{\"role\":\"user\",\"content\":\"Before.\"}\n").unwrap();
+        receipts.read_line(&mut receipt).unwrap();
+
+        let kept = world.rejoin(["vault", "encrypt", "--slot", "file", "--keep"]).run();
+        world.append(&id, "{\"role\":\"user\",\"content\":\"In the vault.\"}\n");
+        input.write_all(b"{\"role\":\"user\",\"content\":\"Late.\"}\n").unwrap();
+        drop(input);
+        let late = writer.wait_with_output().unwrap();
+        let left = receipts.lines().count();
+        let again =
+            world.rejoin(["--store", &url(&world), "vault", "encrypt", "--slot", "file", "--yes"]).run();
+
+        assert_eq!((kept.code, again.code), (0, 0), "{kept:?} {again:?}");
+        let told = String::from_utf8(late.stderr).unwrap();
+        assert_eq!((late.status.code(), left), (Some(1), 0), "{told}");
+        assert!(
+            told.contains(&format!("conversations are kept in `{}` by now", vault_url(&world))),
+            "{told}"
+        );
+        let shown = world.rejoin(["tree", &id]).run().stdout;
+        assert!(["Before.", "In the vault.", "Late."].iter().all(|text| shown.contains(text)), "{shown}");
+        assert_eq!((world.store().exists(), unfinished(&world)), (false, 0));
     }
 }

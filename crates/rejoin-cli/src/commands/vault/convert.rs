@@ -13,7 +13,7 @@ use crate::commands::vault::switch::use_store;
 use crate::commands::vault::unfinished::Unfinished;
 use crate::commands::vault::{Kinds, beside, explain_keys, new_slot, slots, vault_url};
 use crate::context::Context;
-use crate::error::Failure;
+use crate::error::{Failure, Kind};
 use crate::ui::json::Text;
 use crate::ui::progress::Unit;
 use crate::vault::{explain, new_passphrase};
@@ -258,6 +258,7 @@ fn move_all(
 ) -> Result<(), Failure> {
     let mut converted = copy_all(from, to, context)?;
     let switched = use_store(to, context)?;
+    catch_up(from, to, &mut converted, context)?;
     let erased = old != Old::Keep && is_wanted(from, old, context) && {
         if matches!(from, StoreUrl::Vault(_)) {
             noted.vault = Some(from.vault_status(&context.access()?)?);
@@ -309,6 +310,20 @@ fn copy_all(from: &StoreUrl, to: &StoreUrl, context: &Context) -> Result<Convert
         ErrorKind::Conflict => explain(to, error).or_hint("name another place with `--to`"),
         _ => explain(to, error).or_hint("run it again to resume"),
     })
+}
+
+/// Copies what was written to the old store until the configuration named the new one. Whoever wrote to it
+/// later is not told that it is saved ([`Context::refuse_switched`]).
+fn catch_up(from: &StoreUrl, to: &StoreUrl, converted: &mut Converted, context: &Context) -> Result<(), Failure> {
+    let access = context.access()?;
+    for _ in 0..ATTEMPTS {
+        if from.is_as_converted(converted, &access)? {
+            return Ok(());
+        }
+        *converted = copy_all(from, to, context)?;
+    }
+    Err(Failure::new(Kind::Conflict, format!("`{from}` is still written to"))
+        .hint("stop the programs that write to it and run the same command again"))
 }
 
 fn is_wanted(from: &StoreUrl, old: Old, context: &Context) -> bool {

@@ -6,6 +6,7 @@
 //! whole, what is changed in it is its own and stays (`base.rs`).
 
 mod base;
+mod grown;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -296,7 +297,13 @@ fn copy_conversation(
         _ if is_whole => {}
         Since::Kept if there.is_none() => return Ok(()),
         Since::Kept => {}
-        Since::Both => return Err(both_changed(row.id)),
+        Since::Both => {
+            let Some((there, theirs)) = there.as_ref().zip(theirs.as_ref()) else {
+                return Err(both_changed(row.id));
+            };
+            grown::take_over(from, to, (row, &ours), (there, theirs))?;
+            base.note(row.id, state(row, &ours));
+        }
         Since::Unknown | Since::Source => {
             base.forget(row.id, to)?;
             // Messages that are gone from the source, or were rewritten, must
@@ -342,11 +349,32 @@ fn copy_messages(from: &dyn Store, to: &dyn Store, row: &Row) -> Result<()> {
     // An earlier attempt may have copied messages whose notes were changed since.
     let there = links(to, row.id)?;
     let mut known: BTreeMap<MessageId, Digest> = BTreeMap::new();
+    carry(from, row.id, &mut |batch| {
+        known.extend(batch.iter().map(|carried| (carried.id, carried.link)));
+        for turn in batch.chunk_by(|one, next| one.turn == next.turn) {
+            let entries: Vec<Entry<'_>> = turn.iter().map(|carried| entry(carried, &known)).collect();
+            append(to, row, None, &entries)?;
+        }
+        for carried in batch.iter().filter(|carried| !is_noted(carried, there.get(&carried.id))) {
+            let note = Note { label: carried.label.as_deref(), is_pinned: carried.is_pinned };
+            to.amend(row.id, None, &Change::Note(carried.id, note), row.active)?;
+        }
+        Ok(())
+    })?;
+    settle(to, row)
+}
+
+/// Visits the messages of a conversation in bounded pieces, oldest first.
+fn carry(
+    from: &dyn Store,
+    id: ConversationId,
+    visit: &mut dyn FnMut(&[Carried]) -> Result<()>,
+) -> Result<()> {
     let mut offset = 0;
     loop {
         let mut batch: Vec<Carried> = Vec::new();
         let what = Selection::All { order: Order::OldestFirst, offset, limit: BATCH };
-        from.read(row.id, what, &mut |seen| {
+        from.read(id, what, &mut |seen| {
             batch.push(Carried {
                 id: seen.id,
                 parent: seen.parent,
@@ -359,21 +387,11 @@ fn copy_messages(from: &dyn Store, to: &dyn Store, row: &Row) -> Result<()> {
             Ok(())
         })?;
         offset += batch.len() as u64;
-        let is_last = (batch.len() as u64) < BATCH;
-        known.extend(batch.iter().map(|carried| (carried.id, carried.link)));
-        for turn in batch.chunk_by(|one, next| one.turn == next.turn) {
-            let entries: Vec<Entry<'_>> = turn.iter().map(|carried| entry(carried, &known)).collect();
-            append(to, row, None, &entries)?;
-        }
-        for carried in batch.iter().filter(|carried| !is_noted(carried, there.get(&carried.id))) {
-            let note = Note { label: carried.label.as_deref(), is_pinned: carried.is_pinned };
-            to.amend(row.id, None, &Change::Note(carried.id, note), row.active)?;
-        }
-        if is_last {
-            break;
+        visit(&batch)?;
+        if (batch.len() as u64) < BATCH {
+            return Ok(());
         }
     }
-    settle(to, row)
 }
 
 /// True when the copy has the note of a message; one that is new comes with it.
