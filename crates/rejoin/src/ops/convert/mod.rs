@@ -223,6 +223,14 @@ fn reduced(store: &dyn Read) -> Result<Reduced> {
     }
 }
 
+/// True when the source tells that something of a conversation was removed or rewritten.
+fn is_reduced(from: &dyn Store, id: ConversationId, known: &mut Reduced) -> Result<bool> {
+    if !known.contains(&id) {
+        *known = reduced(from)?;
+    }
+    Ok(known.contains(&id))
+}
+
 const fn takes_away(what: &What) -> bool {
     match what {
         What::Rewritten | What::Trimmed { .. } | What::Deleted { .. } => true,
@@ -267,10 +275,7 @@ fn both_changed(id: ConversationId) -> Error {
 
 /// Removes a conversation from the copy, unless it holds what the source never had.
 fn remove(from: &dyn Store, to: &dyn Store, row: &Row, reduced: &mut Reduced) -> Result<()> {
-    if !reduced.contains(&row.id) {
-        *reduced = self::reduced(from)?;
-    }
-    if !reduced.contains(&row.id) {
+    if !is_reduced(from, row.id, reduced)? {
         let own = format!("conversation `{}` of the store that is copied to has messages of its own", row.id);
         return Err(Error::conflict(own));
     }
@@ -287,7 +292,6 @@ fn copy_conversation(
 ) -> Result<()> {
     let there = find(to, row.id)?;
     let theirs = there.as_ref().map(|_| links(to, row.id)).transpose()?;
-    // What a reader can note of a message is no part of its row.
     let ours = links(from, row.id)?;
     let their_state = there.as_ref().zip(theirs.as_ref()).map(|(there, theirs)| state(there, theirs));
     let since = base.conversation(row.id, Some(state(row, &ours)), their_state);
@@ -306,13 +310,20 @@ fn copy_conversation(
         }
         Since::Unknown | Since::Source => {
             base.forget(row.id, to)?;
-            // Messages that are gone from the source, or were rewritten, must
-            // not stay in a copy that was begun.
+            // Messages that are gone from the source, or were rewritten, must not stay in a copy that was begun.
             let is_ahead = theirs.iter().flatten().any(|(id, link)| !is_of(link, ours.get(id)));
-            if is_ahead && let Some(there) = &there {
-                remove(from, to, there, reduced)?;
+            match there.as_ref().zip(theirs.as_ref()).filter(|_| is_ahead) {
+                // It was continued in the copy while it was copied.
+                Some(both) if base.is_of_whole_copy() && !is_reduced(from, row.id, reduced)? => {
+                    grown::take_over(from, to, (row, &ours), both)?;
+                    base.note(row.id, state(row, &ours));
+                }
+                Some((there, _)) => {
+                    remove(from, to, there, reduced)?;
+                    copy_messages(from, to, row)?;
+                }
+                None => copy_messages(from, to, row)?,
             }
-            copy_messages(from, to, row)?;
         }
     }
     for space in spaces {
