@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 
 use rejoin::{Archive, ConversationId, Limits, Redaction, StoreUrl, StoredConversation};
 
+use crate::config::origin::Origin;
+use crate::config::{Config, Overrides};
 use crate::context::Context;
 use crate::error::{Failure, Kind};
 use crate::private;
@@ -56,6 +58,33 @@ impl Context {
             archive.state().remember(FIRST_USE, Some(&archive.now().to_string()))?;
         }
         Ok(archive)
+    }
+
+    /// Refuses to say that something is saved if the user's configuration names another store by now: `vault
+    /// encrypt` or `decrypt` has copied the store that this went to, perhaps before.
+    pub(crate) fn refuse_switched(&self) -> Result<(), Failure> {
+        let file = self.surroundings.user_config_file()?;
+        let is_of_user = |config: &Config| {
+            config.setting("store").is_none_or(|setting| match &setting.origin {
+                Origin::Default => true,
+                Origin::File { path, .. } => *path == file,
+                Origin::Variable(_) | Origin::Flag(_) => false,
+            })
+        };
+        if !is_of_user(&self.config) {
+            return Ok(());
+        }
+        // A file that cannot be read says nothing of another store.
+        let Ok(now) = Config::load(&self.surroundings, &Overrides::default()) else { return Ok(()) };
+        let (before, after) = (self.config.store(), now.store());
+        if before == after || !is_of_user(&now) {
+            return Ok(());
+        }
+        Err(Failure::new(
+            Kind::Conflict,
+            format!("conversations are kept in `{after}` by now, and this went to `{before}`"),
+        )
+        .hint("run the same command again"))
     }
 
     /// The archive to read from. A store that does not exist yet reads as an empty one, and is not created.

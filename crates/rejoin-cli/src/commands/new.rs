@@ -38,6 +38,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     };
     let id = archive.start(conversation)?.id();
     context.set_active(&archive, id)?;
+    context.refuse_switched()?;
     if context.is_json() {
         return context.answer_json(&Itself::from(id));
     }

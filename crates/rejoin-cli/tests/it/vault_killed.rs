@@ -1,7 +1,9 @@
 //! Vault commands that are killed at a system call: nothing is lost, the way on
 //! is told, and another run ends it.
 
+use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
+use std::process::Stdio;
 
 use crate::skip::tell;
 use crate::strace::Strace;
@@ -197,6 +199,54 @@ fn a_vault_whose_recovery_key_was_never_shown_is_made_again() {
     assert_eq!(titles(&world), ["Lisbon"]);
 }
 
+/// Kills a command at a system call, unless it ends before.
+fn kill(strace: Strace, world: &World, arguments: &[&str], calls: &str, when: usize) -> bool {
+    let fault = format!("{calls}:signal=KILL:when={when}");
+    !strace.inject(&world.program(arguments), &fault, &world.path("trace")).status().unwrap().success()
+}
+
+/// Where files are synced and removed while a vault is erased that nobody was told of.
+const ERASING: [(&str, std::ops::RangeInclusive<usize>); 2] =
+    [("fdatasync,fsync", 1..=8), ("unlink,unlinkat", 1..=5)];
+
+#[test]
+fn an_untold_vault_is_made_again_wherever_erasing_it_is_killed() {
+    let Some(strace) = Strace::find() else { return };
+    let encrypt = Way::Seal.command();
+    for make in KINDS {
+        let is_untold = |world: &World| {
+            let status = ["--store", &vault_url(world), "vault", "status"];
+            world.program(&status).output().unwrap().status.success()
+                && noted(world).contains("\"is_told\":false")
+        };
+        let begin = |when: usize| {
+            let world = with_one_talk(make());
+            kill(strace, &world, encrypt, "fdatasync,fsync", when);
+            world
+        };
+        let untold = (1..40).find(|when| is_untold(&begin(*when))).unwrap();
+        let mut half_erased = 0;
+        for (calls, whens) in ERASING {
+            for when in whens {
+                let world = begin(untold);
+                kill(strace, &world, encrypt, calls, when);
+                let is_begun = noted(&world).contains("\"vault\":{");
+                let opens = ["--store", &vault_url(&world), "vault", "status"];
+                half_erased += usize::from(is_begun && world.rejoin(opens).run().code != 0);
+
+                let again = world.program(encrypt).output().unwrap();
+
+                assert!(again.status.success(), "killed at {calls} {when}: {again:?}");
+                let left = (titles(&world), world.store().exists(), unfinished(&world));
+                assert_eq!(left, (vec!["Lisbon".to_owned()], false, 0), "killed at {calls} {when}");
+                assert_eq!(world.rejoin(["verify"]).run().code, 0, "killed at {calls} {when}");
+            }
+        }
+        tell(&format!("{half_erased} of 13 attempts left a vault that was half erased"));
+        assert!(half_erased >= 2, "{half_erased} attempts left a vault that was half erased");
+    }
+}
+
 /// What is noted of conversions that did not end.
 fn noted(world: &World) -> String {
     let noted = std::fs::read_dir(world.path("home/.local/state/rejoin/conversions"));
@@ -276,7 +326,7 @@ fn url(world: &World) -> String {
 }
 
 /// The place of a copy beside the store, by what stands before the ending of its name.
-fn beside(world: &World, what: &str) -> PathBuf {
+pub(crate) fn beside(world: &World, what: &str) -> PathBuf {
     let store = world.store();
     let ending = store.extension().map(|ending| format!(".{}", ending.display())).unwrap_or_default();
     store.with_file_name(format!("{}.{what}{ending}", store.file_stem().unwrap().display()))
@@ -373,5 +423,41 @@ fn unsealing_that_ended_early_is_told_with_the_way_on() {
         assert_eq!(outcome, (0, format!("{}{SECOND}", told(&world, expected))));
         assert!(finished.status.success(), "{finished:?}");
         assert_eq!(titles(&world), ["Lisbon"]);
+    }
+}
+
+#[test]
+fn a_message_that_is_written_to_the_old_store_is_not_acknowledged_and_copied_by_another_run() {
+    for make in KINDS {
+        let world = make();
+        let id = world.started("Lisbon");
+        let mut program = world.program(&["append", &id, "--jsonl", "-"]);
+        program.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut writer = program.spawn().unwrap();
+        let mut input = writer.stdin.take().unwrap();
+        let mut receipts = BufReader::new(writer.stdout.take().unwrap());
+        let mut receipt = String::new();
+        input.write_all(b"{\"role\":\"user\",\"content\":\"Before.\"}\n").unwrap();
+        receipts.read_line(&mut receipt).unwrap();
+
+        let kept = world.rejoin(["vault", "encrypt", "--slot", "file", "--keep"]).run();
+        world.append(&id, "{\"role\":\"user\",\"content\":\"In the vault.\"}\n");
+        input.write_all(b"{\"role\":\"user\",\"content\":\"Late.\"}\n").unwrap();
+        drop(input);
+        let late = writer.wait_with_output().unwrap();
+        let left = receipts.lines().count();
+        let again =
+            world.rejoin(["--store", &url(&world), "vault", "encrypt", "--slot", "file", "--yes"]).run();
+
+        assert_eq!((kept.code, again.code), (0, 0), "{kept:?} {again:?}");
+        let told = String::from_utf8(late.stderr).unwrap();
+        assert_eq!((late.status.code(), left), (Some(1), 0), "{told}");
+        assert!(
+            told.contains(&format!("conversations are kept in `{}` by now", vault_url(&world))),
+            "{told}"
+        );
+        let shown = world.rejoin(["tree", &id]).run().stdout;
+        assert!(["Before.", "In the vault.", "Late."].iter().all(|text| shown.contains(text)), "{shown}");
+        assert_eq!((world.store().exists(), unfinished(&world)), (false, 0));
     }
 }

@@ -398,6 +398,48 @@ fn what_was_changed_in_a_copy_in_files_stays() {
     what_was_changed_in_the_copy_stays("jsonl");
 }
 
+fn what_was_said_in_both_is_kept(plain: &str) {
+    let machine = Machine::new();
+    let (from, vault, trip, said) = copied(&machine, plain);
+    let convert = || from.convert(&vault, &machine.access(), &mut |_, _, _| ());
+    let add = |url: &StoreUrl, text: &str| {
+        machine.open(url).resume(trip).unwrap().append(Message::user(text)).unwrap().head
+    };
+    let here = add(&from, "Said in the old store.");
+    let there = add(&vault, "Said in the vault.");
+
+    let first = convert().unwrap();
+    let second = convert().unwrap();
+
+    let archive = machine.open(&vault);
+    let parents = [here, there].map(|id| archive.messages(trip, &[id]).unwrap().remove(0).parent);
+    assert_eq!(parents, [Some(said); 2]);
+    assert_eq!(archive.conversation(trip).unwrap().head.map(|head| head.id), Some(there));
+    assert_eq!((first, verified(&archive)), (second, vec![]));
+    drop(archive);
+    assert!(from.is_as_converted(&second, &machine.access()).unwrap());
+    from.erase_converted(&second, &machine.access()).unwrap();
+}
+
+#[test]
+fn what_was_said_in_a_store_and_in_its_copy_is_kept() {
+    ["sqlite", "jsonl"].into_iter().for_each(what_was_said_in_both_is_kept);
+}
+
+#[test]
+fn a_message_that_was_deleted_in_a_copy_does_not_come_back_from_a_source_that_was_continued() {
+    let machine = Machine::new();
+    let (from, vault, trip, said) = copied(&machine, "sqlite");
+    let refuse = rejoin::store::Children::Refuse;
+    machine.open(&vault).removal().delete_messages(trip, &[said], refuse, "user-requested").unwrap();
+    machine.open(&from).resume(trip).unwrap().append(Message::user("Said in the old store.")).unwrap();
+
+    let refused = from.convert(&vault, &machine.access(), &mut |_, _, _| ()).unwrap_err();
+
+    assert_eq!(refused.kind(), ErrorKind::Conflict);
+    assert!(machine.open(&vault).messages(trip, &[said]).is_err());
+}
+
 /// What is written between comparing and erasing stays, whether it is a message or only remembered.
 fn what_is_written_before_erasing_stays(from: &StoreUrl, to: &StoreUrl, machine: &Machine) {
     let access = machine.access();

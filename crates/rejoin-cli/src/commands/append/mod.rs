@@ -85,6 +85,7 @@ pub(crate) fn run(mut args: Args, context: &Context) -> Result<(), Failure> {
     let mut target = Target::find(name.as_deref(), args.parent.as_deref(), context)
         .map_err(|failure| hint_at_text(failure, doubtful.as_deref()))?;
     let receipt = target.handle(context)?.append(message)?;
+    context.refuse_switched()?;
     tell(&receipt, context)
 }
 

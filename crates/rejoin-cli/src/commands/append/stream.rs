@@ -37,7 +37,9 @@ pub(super) fn append(input: Box<dyn BufRead>, mut target: Target, context: &Cont
                 Some(parent) => target.handle_at(parent, context)?,
                 None => target.handle(context)?,
             };
-            Ok(handle.append_turn(turn.messages)?)
+            let receipt = handle.append_turn(turn.messages)?;
+            context.refuse_switched()?;
+            Ok(receipt)
         });
         let receipt = receipt.map_err(|failure| lines.blame(failure))?;
         // The append has returned, so the messages are on disk: only now is this said, and said at once.

@@ -13,7 +13,7 @@ use crate::commands::vault::switch::use_store;
 use crate::commands::vault::unfinished::Unfinished;
 use crate::commands::vault::{Kinds, beside, explain_keys, new_slot, slots, vault_url};
 use crate::context::Context;
-use crate::error::Failure;
+use crate::error::{Failure, Kind};
 use crate::ui::json::Text;
 use crate::ui::progress::Unit;
 use crate::vault::{explain, new_passphrase};
@@ -201,22 +201,35 @@ fn make_vault(
     context: &Context,
 ) -> Result<Vec<Added>, Failure> {
     let access = context.access()?;
-    if url.path().is_some_and(Path::exists)
-        && let Ok(status) = url.vault_status(&access)
-    {
+    // One that is half erased is not opened: that could make an empty store of it.
+    if url.path().is_some_and(Path::exists) && !url.is_half_erased() {
+        let status = url.vault_status(&access);
         let is_empty = url.contents().is_ok_and(|held| held.is_some_and(|held| held.conversations == 0));
-        if !noted.is_told && !is_empty {
-            context.manner.warn(
-                "an earlier attempt made the vault, and may not have told what opens it",
-                Some("run `rejoin vault status`, and add a slot whose secret you have"),
-            );
+        match status {
+            Ok(status) => {
+                if !noted.is_told && !is_empty {
+                    context.manner.warn(
+                        "an earlier attempt made the vault, and may not have told what opens it",
+                        Some("run `rejoin vault status`, and add a slot whose secret you have"),
+                    );
+                }
+                if noted.is_told || !is_empty {
+                    noted.note_vault(None, context)?;
+                    return Ok(Vec::new());
+                }
+                // An earlier attempt ended before it could tell what opens the vault, so perhaps nobody can.
+                // What is kept elsewhere for it is noted first: soon its record cannot be read any more.
+                noted.note_vault(Some(status), context)?;
+                url.erase()?;
+            }
+            // Another command has opened what was left, and made an empty store of it.
+            Err(_) if noted.vault.is_some() && is_empty => url.erase()?,
+            Err(_) => {}
         }
-        if noted.is_told || !is_empty {
-            return Ok(Vec::new());
-        }
-        // An earlier attempt ended before it could tell what opens the vault, so perhaps nobody can.
-        url.erase()?;
-        url.erase_rest(Some(&status), &access)?;
+    }
+    if noted.vault.is_some() {
+        url.erase_rest(noted.vault.as_ref(), &access)?;
+        noted.note_vault(None, context)?;
     }
     let mut wanted = Vec::new();
     for kind in &args.slot {
@@ -245,6 +258,7 @@ fn move_all(
 ) -> Result<(), Failure> {
     let mut converted = copy_all(from, to, context)?;
     let switched = use_store(to, context)?;
+    catch_up(from, to, &mut converted, context)?;
     let erased = old != Old::Keep && is_wanted(from, old, context) && {
         if matches!(from, StoreUrl::Vault(_)) {
             noted.vault = Some(from.vault_status(&context.access()?)?);
@@ -296,6 +310,20 @@ fn copy_all(from: &StoreUrl, to: &StoreUrl, context: &Context) -> Result<Convert
         ErrorKind::Conflict => explain(to, error).or_hint("name another place with `--to`"),
         _ => explain(to, error).or_hint("run it again to resume"),
     })
+}
+
+/// Copies what was written to the old store until the configuration named the new one. Whoever wrote to it
+/// later is not told that it is saved ([`Context::refuse_switched`]).
+fn catch_up(from: &StoreUrl, to: &StoreUrl, converted: &mut Converted, context: &Context) -> Result<(), Failure> {
+    let access = context.access()?;
+    for _ in 0..ATTEMPTS {
+        if from.is_as_converted(converted, &access)? {
+            return Ok(());
+        }
+        *converted = copy_all(from, to, context)?;
+    }
+    Err(Failure::new(Kind::Conflict, format!("`{from}` is still written to"))
+        .hint("stop the programs that write to it and run the same command again"))
 }
 
 fn is_wanted(from: &StoreUrl, old: Old, context: &Context) -> bool {

@@ -66,6 +66,15 @@ impl Unfinished {
             .map_err(|error| Failure::io(format!("write `{}`", path.display()), error))
     }
 
+    /// Notes the vault that is to be erased, or that none is.
+    pub(super) fn note_vault(&mut self, vault: Option<VaultStatus>, context: &Context) -> Result<(), Failure> {
+        if self.vault == vault {
+            return Ok(());
+        }
+        self.vault = vault;
+        self.write(context)
+    }
+
     /// Notes that it has ended.
     pub(super) fn end(self, context: &Context) -> Result<(), Failure> {
         let path = self.path(context)?;

@@ -1,8 +1,11 @@
-//! Damage is never silent: the commands that show conversations of plain files name what they leave out.
+//! Damage is never silent: the commands that show conversations name what they leave out.
 
 use std::fs;
 use std::path::PathBuf;
 
+use rusqlite::Connection;
+
+use crate::vault_killed::beside;
 use crate::world::World;
 
 /// A conversation in plain files.
@@ -141,4 +144,87 @@ fn a_conversation_whose_file_is_gone_is_missed_by_every_command_until_it_is_give
 
     assert_eq!(before, [(0, true), (1, true), (1, true), (1, true), (1, true), (1, true)]);
     assert_eq!((given_up.0, after), (0, [(0, false); 3]), "{}", given_up.2);
+}
+
+/// Two conversations in a vault: the ID of the first, and where the vault is.
+fn sealed(make: fn() -> World) -> (World, String, PathBuf) {
+    let world = make();
+    let id = world.started("Lisbon");
+    world.append(&id, "{\"role\":\"user\",\"content\":\"Where to eat?\"}\n");
+    world.started("Porto");
+    let sealed = world.rejoin(["vault", "encrypt", "--slot", "file", "--yes"]).run();
+    assert_eq!(sealed.code, 0, "{sealed:?}");
+    let vault = beside(&world, "vault");
+    (world, id, vault)
+}
+
+/// What a command says, with its code.
+fn told(world: &World, arguments: &[&str]) -> (i32, String, String) {
+    let outcome = world.program(arguments).output().unwrap();
+    let [stdout, stderr] = [outcome.stdout, outcome.stderr].map(|text| String::from_utf8(text).unwrap());
+    (outcome.status.code().unwrap(), stdout, stderr)
+}
+
+#[test]
+fn a_plaintext_facet_that_was_changed_in_a_vault_hides_no_conversation() {
+    let is_whole = |world: &World, id: &str| {
+        let commands: [&[&str]; 5] = [&["list"], &["tree"], &["stats"], &["search", "eat"], &["show", id]];
+        let said = commands.map(|arguments| told(world, arguments));
+        assert_eq!(said.each_ref().map(|(code, ..)| *code), [0; 5], "{said:?}");
+        let words = ["Lisbon", "Lisbon", "2 conversations", "Where to eat?", "Where to eat?"];
+        let missed: Vec<&str> = words
+            .into_iter()
+            .zip(&said)
+            .filter(|(word, said)| !said.1.contains(word))
+            .map(|it| it.0)
+            .collect();
+        assert_eq!(missed, [""; 0], "{said:?}");
+        let verified = told(world, &["verify"]);
+        assert_eq!(verified.0, 1, "{verified:?}");
+        assert!(verified.1.contains("it has facets that are not encrypted"), "{verified:?}");
+    };
+
+    let (world, id, vault) = sealed(World::new);
+    let database = Connection::open(&vault).unwrap();
+    database
+        .execute("UPDATE conversation SET status = status + 1, kind = 'subagent', project = '/x'", [])
+        .unwrap();
+    drop(database);
+    is_whole(&world, &id);
+
+    let (world, id, vault) = sealed(World::of_files);
+    let mut forged = 0;
+    for folder in fs::read_dir(vault).unwrap().map(|entry| entry.unwrap().path()) {
+        for file in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            let is_conversation = file.extension().is_some_and(|ending| ending == "jsonl");
+            let text = if is_conversation { fs::read_to_string(&file).unwrap() } else { String::new() };
+            if text.contains("\"facets\":{") {
+                let other = text.replace("\"status\":\"active\"", "\"status\":\"paused\"");
+                assert_ne!(other, text);
+                fs::write(&file, other).unwrap();
+                forged += 1;
+            }
+        }
+    }
+    assert_eq!(forged, 2);
+    is_whole(&world, &id);
+}
+
+#[test]
+fn a_conversation_of_a_vault_whose_header_does_not_open_is_named_by_every_command() {
+    let (world, id, vault) = sealed(World::new);
+    let database = Connection::open(&vault).unwrap();
+    let key = "UPDATE blob SET bytes = x'00' WHERE space = 6 AND name = x'64617461' AND owner <> x''";
+    assert_eq!(database.execute(key, []).unwrap(), 2);
+    drop(database);
+
+    let listed = [&["list"] as &[&str], &["tree"], &["stats"], &["search", "eat"]].map(|arguments| {
+        let (code, _, stderr) = told(&world, arguments);
+        (code, stderr.contains("cannot be read: its header does not open"))
+    });
+    let shown = told(&world, &["show", &id]);
+
+    assert_eq!(listed, [(0, true); 4]);
+    let expected = format!("error: conversation `{id}` cannot be read: its header does not open");
+    assert!(shown.0 == 1 && shown.2.starts_with(&expected), "{shown:?}");
 }

@@ -55,8 +55,9 @@ impl StoreUrl {
     ///
     /// It can be interrupted and begun again, and this store stays as it is. What is written to it
     /// meanwhile is copied too. Once the copy was whole, what is changed there stays: only what has
-    /// changed here since is copied again, and what has changed in both is a
-    /// [`Conflict`](ErrorKind::Conflict). `report` is told of conversations.
+    /// changed here since is copied again. Messages that were added to one conversation in both become a
+    /// branch of the copy; anything else that has changed in both is a [`Conflict`](ErrorKind::Conflict).
+    /// `report` is told of conversations.
     pub fn convert(&self, to: &StoreUrl, access: &Access, report: &mut Report<'_>) -> Result<Converted> {
         if self.path() == to.path() {
             return Err(Error::invalid("a store cannot be copied onto itself"));
@@ -85,6 +86,11 @@ impl StoreUrl {
         Ok(Converted { contents: contents(theirs)?, compared })
     }
 
+    /// True when nothing was written to this store since it was converted.
+    pub fn is_as_converted(&self, converted: &Converted, access: &Access) -> Result<bool> {
+        Ok(Moment::of(self.open_with(access)?.as_ref(), &SPACES)? == converted.compared)
+    }
+
     /// Erases a store that was converted, like [`StoreUrl::erase`], and of a vault what was kept for it
     /// elsewhere: secrets in the keyring, its anchor and its pin.
     ///
@@ -94,7 +100,7 @@ impl StoreUrl {
     pub fn erase_converted(&self, converted: &Converted, access: &Access) -> Result<Option<Leftover>> {
         // Whoever writes from here on changes the hash, which is compared under the lock.
         let hash = self.content_hash()?;
-        if Moment::of(self.open_with(access)?.as_ref(), &SPACES)? != converted.compared {
+        if !self.is_as_converted(converted, access)? {
             return Err(Error::conflict(format!("`{self}` was changed since it was copied")));
         }
         match self {

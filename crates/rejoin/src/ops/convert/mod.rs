@@ -6,6 +6,7 @@
 //! whole, what is changed in it is its own and stays (`base.rs`).
 
 mod base;
+mod grown;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -222,6 +223,14 @@ fn reduced(store: &dyn Read) -> Result<Reduced> {
     }
 }
 
+/// True when the source tells that something of a conversation was removed or rewritten.
+fn is_reduced(from: &dyn Store, id: ConversationId, known: &mut Reduced) -> Result<bool> {
+    if !known.contains(&id) {
+        *known = reduced(from)?;
+    }
+    Ok(known.contains(&id))
+}
+
 const fn takes_away(what: &What) -> bool {
     match what {
         What::Rewritten | What::Trimmed { .. } | What::Deleted { .. } => true,
@@ -266,10 +275,7 @@ fn both_changed(id: ConversationId) -> Error {
 
 /// Removes a conversation from the copy, unless it holds what the source never had.
 fn remove(from: &dyn Store, to: &dyn Store, row: &Row, reduced: &mut Reduced) -> Result<()> {
-    if !reduced.contains(&row.id) {
-        *reduced = self::reduced(from)?;
-    }
-    if !reduced.contains(&row.id) {
+    if !is_reduced(from, row.id, reduced)? {
         let own = format!("conversation `{}` of the store that is copied to has messages of its own", row.id);
         return Err(Error::conflict(own));
     }
@@ -286,7 +292,6 @@ fn copy_conversation(
 ) -> Result<()> {
     let there = find(to, row.id)?;
     let theirs = there.as_ref().map(|_| links(to, row.id)).transpose()?;
-    // What a reader can note of a message is no part of its row.
     let ours = links(from, row.id)?;
     let their_state = there.as_ref().zip(theirs.as_ref()).map(|(there, theirs)| state(there, theirs));
     let since = base.conversation(row.id, Some(state(row, &ours)), their_state);
@@ -296,16 +301,29 @@ fn copy_conversation(
         _ if is_whole => {}
         Since::Kept if there.is_none() => return Ok(()),
         Since::Kept => {}
-        Since::Both => return Err(both_changed(row.id)),
+        Since::Both => {
+            let Some((there, theirs)) = there.as_ref().zip(theirs.as_ref()) else {
+                return Err(both_changed(row.id));
+            };
+            grown::take_over(from, to, (row, &ours), (there, theirs))?;
+            base.note(row.id, state(row, &ours));
+        }
         Since::Unknown | Since::Source => {
             base.forget(row.id, to)?;
-            // Messages that are gone from the source, or were rewritten, must
-            // not stay in a copy that was begun.
+            // Messages that are gone from the source, or were rewritten, must not stay in a copy that was begun.
             let is_ahead = theirs.iter().flatten().any(|(id, link)| !is_of(link, ours.get(id)));
-            if is_ahead && let Some(there) = &there {
-                remove(from, to, there, reduced)?;
+            match there.as_ref().zip(theirs.as_ref()).filter(|_| is_ahead) {
+                // It was continued in the copy while it was copied.
+                Some(both) if base.is_of_whole_copy() && !is_reduced(from, row.id, reduced)? => {
+                    grown::take_over(from, to, (row, &ours), both)?;
+                    base.note(row.id, state(row, &ours));
+                }
+                Some((there, _)) => {
+                    remove(from, to, there, reduced)?;
+                    copy_messages(from, to, row)?;
+                }
+                None => copy_messages(from, to, row)?,
             }
-            copy_messages(from, to, row)?;
         }
     }
     for space in spaces {
@@ -342,11 +360,32 @@ fn copy_messages(from: &dyn Store, to: &dyn Store, row: &Row) -> Result<()> {
     // An earlier attempt may have copied messages whose notes were changed since.
     let there = links(to, row.id)?;
     let mut known: BTreeMap<MessageId, Digest> = BTreeMap::new();
+    carry(from, row.id, &mut |batch| {
+        known.extend(batch.iter().map(|carried| (carried.id, carried.link)));
+        for turn in batch.chunk_by(|one, next| one.turn == next.turn) {
+            let entries: Vec<Entry<'_>> = turn.iter().map(|carried| entry(carried, &known)).collect();
+            append(to, row, None, &entries)?;
+        }
+        for carried in batch.iter().filter(|carried| !is_noted(carried, there.get(&carried.id))) {
+            let note = Note { label: carried.label.as_deref(), is_pinned: carried.is_pinned };
+            to.amend(row.id, None, &Change::Note(carried.id, note), row.active)?;
+        }
+        Ok(())
+    })?;
+    settle(to, row)
+}
+
+/// Visits the messages of a conversation in bounded pieces, oldest first.
+fn carry(
+    from: &dyn Store,
+    id: ConversationId,
+    visit: &mut dyn FnMut(&[Carried]) -> Result<()>,
+) -> Result<()> {
     let mut offset = 0;
     loop {
         let mut batch: Vec<Carried> = Vec::new();
         let what = Selection::All { order: Order::OldestFirst, offset, limit: BATCH };
-        from.read(row.id, what, &mut |seen| {
+        from.read(id, what, &mut |seen| {
             batch.push(Carried {
                 id: seen.id,
                 parent: seen.parent,
@@ -359,21 +398,11 @@ fn copy_messages(from: &dyn Store, to: &dyn Store, row: &Row) -> Result<()> {
             Ok(())
         })?;
         offset += batch.len() as u64;
-        let is_last = (batch.len() as u64) < BATCH;
-        known.extend(batch.iter().map(|carried| (carried.id, carried.link)));
-        for turn in batch.chunk_by(|one, next| one.turn == next.turn) {
-            let entries: Vec<Entry<'_>> = turn.iter().map(|carried| entry(carried, &known)).collect();
-            append(to, row, None, &entries)?;
-        }
-        for carried in batch.iter().filter(|carried| !is_noted(carried, there.get(&carried.id))) {
-            let note = Note { label: carried.label.as_deref(), is_pinned: carried.is_pinned };
-            to.amend(row.id, None, &Change::Note(carried.id, note), row.active)?;
-        }
-        if is_last {
-            break;
+        visit(&batch)?;
+        if (batch.len() as u64) < BATCH {
+            return Ok(());
         }
     }
-    settle(to, row)
 }
 
 /// True when the copy has the note of a message; one that is new comes with it.

@@ -49,8 +49,16 @@ impl Sealed {
 
     pub(crate) fn list_opened(&self, query: &ListQuery<'_>) -> Result<Page<ConversationRow>> {
         let (rows, damaged) = match query.only {
-            Some(ids) => (self.named_rows(ids)?, Vec::new()),
-            None => (self.all_rows()?, self.row_cache().damaged.clone()),
+            Some(ids) => self.named_rows(ids)?,
+            None => {
+                let rows = self.all_rows()?;
+                // Nobody knows the project of such a row, so most filters drop it.
+                let nameless = rows.iter().filter(|known| !known.is_named);
+                let mut damaged: Vec<String> = nameless.map(|known| known.told()).collect();
+                damaged.sort_unstable();
+                damaged.extend(self.row_cache().damaged.iter().cloned());
+                (rows, damaged)
+            }
         };
         Ok(Page { damaged, ..query.page_among(rows.iter().map(|known| &known.row)) })
     }
@@ -76,14 +84,23 @@ impl Sealed {
         Ok(rows.listed.values().cloned().collect())
     }
 
-    /// The rows of those of these conversations that exist.
-    fn named_rows(&self, ids: &[ConversationId]) -> Result<Vec<Arc<DecryptedRow>>> {
+    /// The rows of those of these conversations that exist, and why others that are there cannot be read.
+    fn named_rows(&self, ids: &[ConversationId]) -> Result<(Vec<Arc<DecryptedRow>>, Vec<String>)> {
         let workspace = self.key_cache.workspace();
         let mut inner: Vec<ConversationId> =
             ids.iter().map(|id| workspace.names().conversation(*id)).collect();
         // One whose header does not open is known by its inner name.
         inner.extend(ids.iter().filter(|id| self.row_cache().unnamed(**id).is_some()));
-        self.open_rows(self.raw_rows(Some(&inner))?)
+        let page = self.raw_page(Some(&inner))?;
+        let (rows, mut damaged) = (self.open_rows(page.items)?, page.damaged);
+        for (id, name) in ids.iter().zip(&inner) {
+            for told in &mut damaged {
+                *told = told.replace(&name.to_string(), &id.to_string());
+            }
+            let nameless = rows.iter().filter(|known| !known.is_named && known.raw.id == *name);
+            damaged.extend(nameless.map(|known| known.told_as(*id)));
+        }
+        Ok((rows, damaged))
     }
 
     /// The row of a conversation as it is now, by its inner name.

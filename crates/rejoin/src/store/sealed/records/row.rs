@@ -42,7 +42,12 @@ pub(crate) struct DecryptedRow {
 impl DecryptedRow {
     /// Why a conversation cannot be read whose header does not open.
     pub(crate) fn told(&self) -> String {
-        format!("conversation `{}` cannot be read: {}", self.row.id, self.faults.join(", "))
+        self.told_as(self.row.id)
+    }
+
+    /// The same, in the words of somebody who asked for it by this id.
+    pub(crate) fn told_as(&self, id: ConversationId) -> String {
+        format!("conversation `{id}` cannot be read: {}", self.faults.join(", "))
     }
 
     /// What is encrypted of it beside its header and messages. Where the numbers do
@@ -186,6 +191,10 @@ impl Sealed {
         if is_named {
             self.learn_name(inner, id);
         }
+        // Nobody reads them, so what is sealed stays what it is.
+        if raw.facets != Facets::default() {
+            opening.faults.push("it has facets that are not encrypted".to_owned());
+        }
         let last = opening.last(&raw)?;
         let first = match before.filter(|known| known.raw.first == raw.first) {
             Some(known) => known.row.first.clone(),
@@ -247,7 +256,7 @@ impl<'v> RowOpener<'v> {
         self.piece("header", "", sealed, |owner_keys| {
             let text = owner_keys.open_text(Use::About, HEADER, &[inner.as_bytes()], &raw.header)?;
             let sealed: SealedHeader = serde_json::from_str(&text).map_err(|_| Broken::Inside)?;
-            if names.conversation(sealed.id) != inner || raw.facets != Facets::default() {
+            if names.conversation(sealed.id) != inner {
                 return Err(Broken::Inside.into());
             }
             let SealedFacets { project, kind, slug, status, hold, expires } = sealed.facets;
