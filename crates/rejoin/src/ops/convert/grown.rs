@@ -1,5 +1,5 @@
-//! A conversation that was continued both in the source and in the copy: what was said in the source becomes a
-//! branch of the copy, as with two writers of one store. Whoever wrote while the stores were switched did this.
+//! A conversation that was continued both in the source and in the copy: what was said in the source
+//! becomes a branch of the copy, as with two writers of one store.
 
 use std::collections::BTreeMap;
 
@@ -8,8 +8,8 @@ use crate::model::{Digest, MessageId};
 use crate::ops::convert::{Links, both_changed, carry, entry, find, reduced};
 use crate::store::{Change, Entry, PreviewUpdate, Row, Stale, Store, Turn};
 
-/// Adds what the source alone has to the copy, whose head, title and branches stay. Any other difference is a
-/// conflict: nobody knows which of two titles is newer, or whether a message is new here or was deleted there.
+/// Adds what the source alone has to the copy, whose head, title and branches stay. Any other difference
+/// is a conflict: nobody knows which title is newer, or whether a message is new here or was deleted there.
 pub(super) fn take_over(
     from: &dyn Store,
     to: &dyn Store,

@@ -310,7 +310,7 @@ fn copy_conversation(
         }
         Since::Unknown | Since::Source => {
             base.forget(row.id, to)?;
-            // Messages that are gone from the source, or were rewritten, must not stay in a copy that was begun.
+            // Messages that are gone from the source, or were rewritten, must not stay in the copy.
             let is_ahead = theirs.iter().flatten().any(|(id, link)| !is_of(link, ours.get(id)));
             match there.as_ref().zip(theirs.as_ref()).filter(|_| is_ahead) {
                 // It was continued in the copy while it was copied.
