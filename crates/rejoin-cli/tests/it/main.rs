@@ -61,6 +61,7 @@ mod power;
 mod private_files;
 mod project;
 mod prompt;
+mod prompt_ends;
 mod prompt_files;
 mod prompt_keys;
 mod prompt_once;
