@@ -87,6 +87,7 @@ mod setup;
 mod show;
 mod skip;
 mod small_blocks;
+mod source_ids;
 mod stats;
 mod stop;
 mod strace;
