@@ -2,7 +2,7 @@
 
 use rejoin::store::Found;
 use rejoin::{
-    Archive, Branch, ConversationId, Error, ErrorKind, MessageId, Named, PlainText, StoredConversation,
+    Archive, Branch, ConversationId, Error, ErrorKind, List, MessageId, Named, PlainText, StoredConversation,
     StoredMessage,
 };
 
@@ -17,7 +17,43 @@ const TITLE: usize = 60;
 
 /// What a name stands for: a conversation or a message.
 pub(crate) fn resolve(archive: &Archive, name: &str) -> Result<Named, Failure> {
-    archive.names().resolve(name).map_err(|error| explain(archive, name, error))
+    find(archive, name).map_err(|error| explain(archive, name, error))
+}
+
+/// What a name stands for, with the library's error. An imported conversation also has the id of its source.
+pub(crate) fn find(archive: &Archive, name: &str) -> rejoin::Result<Named> {
+    match archive.names().resolve(name) {
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            by_source_id(archive, name.trim()).map(Named::Conversation).ok_or(error)
+        }
+        outcome => outcome,
+    }
+}
+
+/// The conversation that a name stands for, with the library's error.
+pub(crate) fn find_conversation(archive: &Archive, name: &str) -> rejoin::Result<ConversationId> {
+    match find(archive, name)? {
+        Named::Conversation(id) => Ok(id),
+        // The library says why it is none.
+        Named::Message(..) => archive.names().conversation(name),
+    }
+}
+
+/// The only conversation that has this id in the program it was imported from.
+///
+/// No store has an index of these ids, so all conversations are listed, for names that are nothing else.
+fn by_source_id(archive: &Archive, id: &str) -> Option<ConversationId> {
+    let mut found = Vec::new();
+    let listed = archive.reader().each_conversation(&List::default(), &mut |stored| {
+        if stored.conversation.origin.as_ref().is_some_and(|origin| origin.source_id == id) {
+            found.push(stored.id);
+        }
+        Ok(())
+    });
+    match (listed, found.as_slice()) {
+        (Ok(_), &[only]) => Some(only),
+        _ => None,
+    }
 }
 
 /// The conversation with this name.

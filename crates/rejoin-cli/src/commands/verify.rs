@@ -9,6 +9,7 @@ use crate::commands::doctor::quarantined_name;
 use crate::context::Context;
 use crate::error::{Failure, Kind};
 use crate::gauge::Gauge;
+use crate::named;
 use crate::ui::json::Text;
 use crate::ui::paint::Meaning;
 use crate::ui::progress::Unit;
@@ -114,8 +115,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
 }
 
 fn find(archive: &Archive, name: &str) -> Result<ConversationId, Failure> {
-    archive
-        .names().conversation(name)
+    named::find_conversation(archive, name)
         .map_err(|error| Failure::from(error).or_hint("run `rejoin list` to see what there is"))
 }
 

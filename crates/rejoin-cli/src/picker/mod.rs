@@ -7,6 +7,8 @@ mod preview;
 mod screen;
 mod state;
 
+pub(crate) use self::screen::termination_is_heeded;
+
 use rejoin::{Archive, ConversationId, ErrorKind, MessageId};
 
 use crate::context::Context;

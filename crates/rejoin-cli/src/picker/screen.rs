@@ -19,6 +19,9 @@ const PATIENCE: Duration = Duration::from_millis(200);
 /// does: it is installed once and stays.
 static TERMINATION: OnceLock<Termination> = OnceLock::new();
 
+/// True while something else than the picker heeds the signal.
+static IS_HEEDED: AtomicBool = AtomicBool::new(false);
+
 /// Something that happened on the terminal.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Happening {
@@ -85,8 +88,13 @@ impl Screen {
 impl Drop for Screen {
     fn drop(&mut self) {
         ratatui::restore();
-        self.termination.is_deadly.store(true, Ordering::SeqCst);
+        self.termination.is_deadly.store(!IS_HEEDED.load(Ordering::SeqCst), Ordering::SeqCst);
     }
+}
+
+/// Tells that the prompt, which the screen returns to, heeds the signal itself.
+pub(crate) fn termination_is_heeded() {
+    IS_HEEDED.store(true, Ordering::SeqCst);
 }
 
 impl Termination {
@@ -94,7 +102,8 @@ impl Termination {
         if let Some(shared) = TERMINATION.get() {
             return Ok(shared);
         }
-        let own = Self { was_asked: Arc::default(), is_deadly: Arc::new(AtomicBool::new(true)) };
+        let is_deadly = AtomicBool::new(!IS_HEEDED.load(Ordering::SeqCst));
+        let own = Self { was_asked: Arc::default(), is_deadly: Arc::new(is_deadly) };
         flag::register_conditional_default(SIGTERM, Arc::clone(&own.is_deadly))?;
         flag::register(SIGTERM, Arc::clone(&own.was_asked))?;
         Ok(TERMINATION.get_or_init(|| own))

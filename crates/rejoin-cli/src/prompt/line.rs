@@ -7,6 +7,8 @@ pub(super) enum Line<'a> {
     Message(String),
     /// The name without its slash, and what follows it.
     Command(&'a str, &'a str),
+    /// The user says that the conversation ends here.
+    Stop,
     /// A command of the user's own; empty to forget the output of those before.
     Shell(&'a str),
 }
@@ -27,10 +29,16 @@ pub(super) fn read(text: &str) -> Line<'_> {
         return Line::Shell(command.trim());
     }
     let Some(rest) = trimmed.strip_prefix('/') else {
-        return Line::Message(text.trim_end().to_owned());
+        return if is_stop(trimmed) { Line::Stop } else { Line::Message(text.trim_end().to_owned()) };
     };
     let (name, argument) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
     Line::Command(name, argument.trim())
+}
+
+/// Only this sentence alone stops a conversation; within a longer message it is for the model.
+fn is_stop(text: &str) -> bool {
+    let words = text.trim_end_matches(['.', '!']).replace('\u{2019}', "'");
+    words.eq_ignore_ascii_case("let's stop here")
 }
 
 #[cfg(test)]
@@ -65,6 +73,23 @@ mod tests {
             Line::Shell("git status"),
             Line::Shell(""),
             Line::Message("!important".to_owned()),
+        ];
+        assert_eq!(lines.map(read), expected);
+    }
+    #[test]
+    fn a_sentence_that_ends_the_conversation_stands_alone() {
+        let lines = [
+            "let's stop here",
+            "Let\u{2019}s stop here.\n",
+            "let's stop here and write the test",
+            "should we say let's stop here?",
+        ];
+
+        let expected = [
+            Line::Stop,
+            Line::Stop,
+            Line::Message("let's stop here and write the test".to_owned()),
+            Line::Message("should we say let's stop here?".to_owned()),
         ];
         assert_eq!(lines.map(read), expected);
     }

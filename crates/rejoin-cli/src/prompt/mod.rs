@@ -5,6 +5,7 @@ mod commands;
 mod compacting;
 mod complete;
 mod editor;
+mod hangup;
 mod history;
 mod line;
 mod reader;
@@ -37,7 +38,7 @@ use crate::git::commit_session;
 use crate::retention::RetentionWorker;
 use crate::talk::idle::Watch;
 use crate::talk::stop;
-use crate::talk::{FirstSave, Overrides, Session, Start, Unsaved};
+use crate::talk::{FirstSave, GRACE, Overrides, Session, Start, Unsaved};
 use crate::ui::clean;
 use crate::ui::paint::Meaning;
 use crate::ui::size;
@@ -111,7 +112,7 @@ pub(crate) fn open(
         overrides: overrides.clone(),
         keeping,
         thinking: Thinking::default(),
-        reader: Reader::open(context, past.take_lines()),
+        reader: Reader::open(context, past.take_lines())?,
         past,
         retention_worker: RetentionWorker::idle(),
         is_unsaved: false,
@@ -125,7 +126,11 @@ pub(crate) fn open(
         let taken = prompt.say(&first);
         prompt.report(taken.map(|()| After::Stay))?;
     }
-    prompt.serve()
+    match prompt.serve() {
+        // A terminal that is gone shows nothing, but the conversation is still paused.
+        Err(_) if prompt.reader.is_hung_up() => prompt.leave(Way::Left),
+        outcome => outcome,
+    }
 }
 
 impl Prompt<'_> {
@@ -170,6 +175,7 @@ impl Prompt<'_> {
         let outcome = match line::read(text) {
             Line::Nothing => return Ok(After::Stay),
             Line::Message(message) => self.say(&message).map(|()| After::Stay),
+            Line::Stop => commands::run(self, "stop", ""),
             Line::Command(name, argument) => commands::run(self, name, argument),
             Line::Shell(command) => self.shell(command).map(|()| After::Stay),
         };
@@ -338,7 +344,10 @@ impl Prompt<'_> {
                 Meaning::Warning,
                 &format!("{count} not saved: {reason}. Trying again; press Ctrl+C to leave without."),
             )?;
-            let left = self.runtime.block_on(settle(&mut state, interrupted()));
+            let is_hung_up = self.reader.is_hung_up();
+            let patience =
+                async { if is_hung_up { tokio::time::sleep(GRACE).await } else { interrupted().await } };
+            let left = self.runtime.block_on(settle(&mut state, patience));
             match left {
                 SavingState::Waiting { messages: 1.., reason } => return Err(not_saved(&reason)),
                 SavingState::Saved | SavingState::Waiting { .. } => {
@@ -369,9 +378,10 @@ impl Prompt<'_> {
             // Another may have stopped or completed it already.
             Ok(_) | Err(_) => {}
         }
-        self.dim(&format!("Continue: rejoin -r {short}"))?;
+        let told = self.dim(&format!("Continue: rejoin -r {short}"));
         commit_session(self.context, &self.session.archive, self.session.conversation());
-        Ok(())
+        // Nobody reads it on a terminal that is gone.
+        if self.reader.is_hung_up() { Ok(()) } else { told }
     }
 
     fn dim(&self, text: &str) -> Result<(), Failure> {

@@ -11,6 +11,7 @@ use tokio::task::JoinHandle;
 use super::TypedAhead;
 use super::complete::{Completions, Place};
 use super::editor::{self, Continued, INTERRUPT};
+use super::hangup::{self, Hangup};
 use super::sign::Sign;
 use crate::context::Context;
 use crate::error::Failure;
@@ -24,7 +25,7 @@ pub(super) enum Typed {
     Key(String),
     /// Ctrl+C on an empty line.
     Interrupt,
-    /// Ctrl+D, or there is no more input.
+    /// Ctrl+D, there is no more input, or the program is told to end.
     End,
 }
 
@@ -37,24 +38,42 @@ pub(super) struct Reader {
     /// What the next line begins with.
     offered: Option<String>,
     watch: Option<JoinHandle<()>>,
+    hangup: Hangup,
+    guard: Option<JoinHandle<()>>,
 }
 
 impl Reader {
-    pub(super) fn open(context: &Context, lines: Vec<String>) -> Self {
+    pub(super) fn open(context: &Context, lines: Vec<String>) -> Result<Self, Failure> {
         let is_dumb = context.surroundings.variable("TERM").is_none_or(|term| term == "dumb");
         let (completions, continued) = (Completions::default(), Continued::default());
-        let editor = (!is_dumb).then(|| Box::new(editor::new(context, lines, &completions, &continued)));
-        Self { editor, completions, continued, sign: None, offered: None, watch: None }
+        // A plain read cannot be woken up, so the signals end it as they always do.
+        let hangup = if is_dumb { Ok(Hangup::default()) } else { Hangup::watch() };
+        let hangup = hangup.map_err(|error| Failure::io("watch for signals", error))?;
+        let open =
+            || editor::new(context, lines, &completions, &continued).with_break_signal(hangup.for_editor());
+        let editor = (!is_dumb).then(|| Box::new(open()));
+        Ok(Self {
+            editor,
+            completions,
+            continued,
+            sign: None,
+            offered: None,
+            watch: None,
+            hangup,
+            guard: None,
+        })
     }
 
     /// Gets ready for a line: where names are looked up, and whether everything is saved.
     pub(super) fn prepare(&mut self, place: Place, state: SavingWatch, runtime: &Runtime) {
         self.sign = Some(Sign { state: state.clone(), keeping: place.keeping });
+        let (archive, conversation, keeping) = (place.archive.clone(), place.conversation, place.keeping);
         self.completions.look_in(place);
         let Some(editor) = &mut self.editor else { return };
-        if let Some(watch) = self.watch.take() {
-            watch.abort();
+        for task in [self.watch.take(), self.guard.take()].into_iter().flatten() {
+            task.abort();
         }
+        self.guard = Some(runtime.spawn(hangup::guard(archive, conversation, keeping)));
         // The sign is drawn again as soon as the state changes, not only with the next key.
         let repaint = editor.repaint_signal();
         let mut state = state;
@@ -80,7 +99,12 @@ impl Reader {
 
     /// What is typed while something is under way. Where a line cannot be changed, the terminal keeps it.
     pub(super) fn typed_ahead(&self) -> TypedAhead {
-        if self.editor.is_some() { TypedAhead::kept() } else { TypedAhead::ignored() }
+        if self.editor.is_some() { TypedAhead::kept(self.hangup.clone()) } else { TypedAhead::ignored() }
+    }
+
+    /// Whether the program is told to end.
+    pub(super) fn is_hung_up(&self) -> bool {
+        self.hangup.was_told()
     }
 
     /// Puts what was typed meanwhile on the next line.
@@ -97,7 +121,15 @@ impl Reader {
             editor.run_edit_commands(&[EditCommand::InsertString(text)]);
         }
         loop {
+            if self.hangup.was_told() {
+                return Ok(Typed::End);
+            }
             let signal = editor.read_line(sign);
+            if self.hangup.was_told()
+                && let Some(guard) = self.guard.take()
+            {
+                guard.abort();
+            }
             return match signal {
                 Ok(Signal::Success(text)) => Ok(Typed::Text(self.continued.join(text))),
                 Ok(Signal::HostCommand(key)) if key == INTERRUPT => {
@@ -121,6 +153,8 @@ impl Reader {
                 }
                 Ok(Signal::CtrlD) => Ok(Typed::End),
                 Ok(_) => continue,
+                // A terminal that is gone cannot be read.
+                Err(_) if self.hangup.was_told() => Ok(Typed::End),
                 Err(error) => Err(Failure::io("read from the terminal", io::Error::other(error))),
             };
         }
@@ -129,8 +163,8 @@ impl Reader {
 
 impl Drop for Reader {
     fn drop(&mut self) {
-        if let Some(watch) = self.watch.take() {
-            watch.abort();
+        for task in [self.watch.take(), self.guard.take()].into_iter().flatten() {
+            task.abort();
         }
     }
 }

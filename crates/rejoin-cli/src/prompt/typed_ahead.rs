@@ -4,6 +4,7 @@
 
 use std::time::{Duration, Instant};
 
+use super::hangup::Hangup;
 use crate::ui::keyboard;
 
 /// A lone escape character may be the beginning of the sequence of a key, which arrives as a whole.
@@ -23,22 +24,24 @@ pub(crate) struct TypedAhead {
     pending: Vec<u8>,
     /// When the last byte arrived.
     since: Instant,
+    hangup: Hangup,
 }
 
 impl TypedAhead {
     /// Leaves what is typed to whoever reads the terminal next.
     pub(crate) fn ignored() -> Self {
-        Self { is_listening: false, text: String::new(), pending: Vec::new(), since: Instant::now() }
+        let hangup = Hangup::default();
+        Self { is_listening: false, text: String::new(), pending: Vec::new(), since: Instant::now(), hangup }
     }
 
     /// Keeps what is typed.
-    pub(super) fn kept() -> Self {
-        Self { is_listening: true, ..Self::ignored() }
+    pub(super) fn kept(hangup: Hangup) -> Self {
+        Self { is_listening: true, hangup, ..Self::ignored() }
     }
 
-    /// Takes what was typed by now. True when Esc was pressed.
+    /// Takes what was typed by now. True when Esc was pressed, or the program is told to end.
     pub(super) fn poll(&mut self) -> bool {
-        self.is_listening && self.take_in(&keyboard::typed(), Instant::now())
+        self.hangup.was_told() || self.is_listening && self.take_in(&keyboard::typed(), Instant::now())
     }
 
     /// The text, without the line breaks around it.
@@ -125,7 +128,7 @@ mod tests {
     /// keys
     /// the reply was stopped.
     fn typed(keys: &[(u64, &[u8])]) -> (Option<String>, Option<usize>) {
-        let mut ahead = TypedAhead::kept();
+        let mut ahead = TypedAhead::kept(Hangup::default());
         let mut now = Instant::now();
         let mut stopped = None;
         for (place, (pause, bytes)) in keys.iter().enumerate() {

@@ -64,7 +64,7 @@ fn is_summarised_since(
 
 /// Finds a conversation that was named. One that does not exist is told in fixed words.
 pub(crate) fn conversation(archive: &Archive, name: &str) -> Result<ConversationId, Failure> {
-    match archive.names().resolve(name) {
+    match named::find(archive, name) {
         Ok(Named::Conversation(id)) => Ok(id),
         Ok(Named::Message(id, message)) => {
             Err(Failure::invalid(format!("`{message}` is a message; a conversation is needed here"))

@@ -31,7 +31,7 @@ use std::time::Duration;
 use crate::error::Failure;
 
 /// How long a computed synopsis may take to be stored when a talk is left.
-const GRACE: Duration = Duration::from_secs(2);
+pub(crate) const GRACE: Duration = Duration::from_secs(2);
 
 pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
     tokio::runtime::Builder::new_multi_thread()

@@ -224,8 +224,6 @@ fn the_prompt_cleans_the_old_ones_or_all_but_this_one() {
     terminal.wait_for("1 conversation deleted");
     terminal.wait_for_last(">");
     let after_clean = left(&world);
-    terminal.enter("/conversations cleanse");
-    terminal.wait_for("`cleanse` is not clean or clean-all");
     terminal.enter("/conversations clean-all");
     terminal.wait_until("the question", |screen| screen.matches("[y/N]").count() == 2);
     terminal.enter("y");

@@ -50,7 +50,7 @@ impl Plan {
     pub(super) fn make(archive: &Archive, names: &[String], children: Children) -> Result<Self, Failure> {
         let mut plan = Self { items: Vec::new(), removals: Vec::new() };
         for name in names {
-            let (named, fate) = match archive.names().resolve(name) {
+            let (named, fate) = match named::find(archive, name) {
                 Ok(named) => (Some(named), Fate::Planned),
                 Err(error) if error.kind() == ErrorKind::NotFound => {
                     (None, Fate::Missing(named::explain(archive, name, error)))

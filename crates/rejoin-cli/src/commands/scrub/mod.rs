@@ -9,6 +9,7 @@ use rejoin::{Archive, ConversationId, ErrorKind, ScrubMode};
 
 use crate::context::{Consent, Context};
 use crate::error::Failure;
+use crate::named;
 use crate::ui::progress::Unit;
 use crate::ui::consent::{Line, Shown};
 use report::{Part, Report};
@@ -47,8 +48,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let archive = context.archive_to_read()?;
     let ids = match &args.conversation {
         Some(name) => vec![
-            archive
-                .names().conversation(name)
+            named::find_conversation(&archive, name)
                 .map_err(|error| Failure::from(error).or_hint("run `rejoin list` to see what there is"))?,
         ],
         None => archive.maintenance().survey()?.conversations,

@@ -9,20 +9,26 @@ use crate::ui::paint::Meaning;
 
 /// Pauses the conversation and leaves.
 pub(super) fn stop(prompt: &mut Prompt<'_>, _: &str) -> Result<After, Failure> {
-    end(prompt, End::Pause)
+    end(prompt, End::Pause, None)
+}
+
+/// Pauses the conversation and leaves. The way back is in the spelling that was typed.
+pub(super) fn stop_conversation(prompt: &mut Prompt<'_>, _: &str) -> Result<After, Failure> {
+    end(prompt, End::Pause, Some("/workspace.resume"))
 }
 
 /// Marks the conversation as done and leaves.
 pub(super) fn complete(prompt: &mut Prompt<'_>, _: &str) -> Result<After, Failure> {
-    end(prompt, End::Complete)
+    end(prompt, End::Complete, None)
 }
 
-fn end(prompt: &mut Prompt<'_>, end: End) -> Result<After, Failure> {
+fn end(prompt: &mut Prompt<'_>, end: End, way_back: Option<&str>) -> Result<After, Failure> {
     if prompt.keeping != Keeping::Kept {
         return Ok(After::Leave);
     }
     let stopped = prompt.runtime.block_on(prompt.session.stop(end))?;
-    let way_back = format!("rejoin resume {}", prompt.session.conversation().short());
+    let by_id = || format!("rejoin resume {}", prompt.session.conversation().short());
+    let way_back = way_back.map_or_else(by_id, str::to_owned);
     for line in stopped.told(&way_back).lines() {
         prompt.line(Meaning::Plain, line)?;
     }

@@ -13,15 +13,12 @@ pub(super) const WORDS: &[(&str, &str)] = &[
     ("clean-all", "delete all of this project but this one"),
 ];
 
-/// Lists conversations, or takes old ones away.
-pub(super) fn conversations(prompt: &mut Prompt<'_>, word: &str) -> Result<After, Failure> {
-    match word {
-        "" => command_line(prompt, &["list"])?,
-        "clean" => command_line(prompt, &["clean"])?,
-        "clean-all" => command_line(prompt, &["clean", "--all"])?,
-        other => {
-            return Err(Failure::usage(format!("`{other}` is not clean or clean-all")));
-        }
+/// Lists conversations, or takes old ones away. Only the first word counts; one that is not known lists them.
+pub(super) fn conversations(prompt: &mut Prompt<'_>, words: &str) -> Result<After, Failure> {
+    match words.split_whitespace().next() {
+        Some("clean") => command_line(prompt, &["clean"])?,
+        Some("clean-all") => command_line(prompt, &["clean", "--all"])?,
+        None | Some(_) => command_line(prompt, &["list"])?,
     }
     Ok(After::Stay)
 }

@@ -85,8 +85,13 @@ const COMMANDS: &[Command] = &[
 ];
 
 /// Other spellings, which are accepted but not shown.
-const SPELLINGS: &[(&str, &str)] =
-    &[("exit", "quit"), ("workspace.resume", "resume"), ("workspace.stop-conversation", "stop")];
+const SPELLINGS: &[(&str, &str)] = &[("exit", "quit"), ("workspace.resume", "resume")];
+
+/// Spellings that answer in words of their own. They are not shown either.
+#[rustfmt::skip]
+const SPELLED: &[Command] = &[
+    command("workspace.stop-conversation", "", "pause this conversation and leave", Takes::Nothing, lifecycle::stop_conversation),
+];
 
 const fn command(
     name: &'static str,
@@ -107,7 +112,7 @@ pub(super) fn all() -> impl Iterator<Item = &'static Command> {
 pub(super) fn named(name: &str) -> Option<&'static Command> {
     let spelled = SPELLINGS.iter().find(|(spelling, _)| *spelling == name);
     let name = spelled.map_or(name, |(_, own)| own);
-    COMMANDS.iter().find(|command| command.name == name)
+    COMMANDS.iter().chain(SPELLED).find(|command| command.name == name)
 }
 
 /// Runs a command by its name.
@@ -123,7 +128,8 @@ pub(super) fn run(prompt: &mut Prompt<'_>, name: &str, argument: &str) -> Result
 
 /// Tells what to type instead of a name that means nothing.
 fn unknown(name: &str) -> Failure {
-    let known = COMMANDS.iter().map(|command| command.name).chain(SPELLINGS.iter().map(|(name, _)| *name));
+    let names = COMMANDS.iter().chain(SPELLED).map(|command| command.name);
+    let known = names.chain(SPELLINGS.iter().map(|(name, _)| *name));
     let failure = Failure::usage(format!("no command `/{name}`"));
     match nearest(name, known) {
         Some(near) => failure.hint(format!("did you mean /{near}?")),
@@ -148,10 +154,10 @@ mod tests {
     }
 
     #[test]
-    fn other_spellings_are_the_same_commands() {
+    fn other_spellings_are_accepted() {
         let names = ["exit", "workspace.resume", "workspace.stop-conversation", "quit"]
             .map(|name| named(name).map(|command| command.name));
 
-        assert_eq!(names, [Some("quit"), Some("resume"), Some("stop"), Some("quit")]);
+        assert_eq!(names, [Some("quit"), Some("resume"), Some("workspace.stop-conversation"), Some("quit")]);
     }
 }

@@ -36,7 +36,7 @@ pub(crate) fn named(
             outcome => outcome.map(one).map_err(Failure::from),
         };
     }
-    let by_id = archive.names().resolve(name);
+    let by_id = names::find(archive, name);
     if let Ok(named) = by_id
         && name.len() >= LIKELY_AN_ID
     {
