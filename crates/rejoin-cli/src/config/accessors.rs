@@ -102,7 +102,7 @@ impl Config {
     /// down to the default: a lower one deletes more than the days say, so it is shown first. A project
     /// cannot accept a policy for its user.
     pub(crate) fn accepts_retention(&self) -> bool {
-        let Some(accepted) = self.accepted_retention() else { return false };
+        let Some(accepted) = self.users_own(self.setting("retention.accepted")) else { return false };
         let retention = self.retention();
         let is_low = retention.max_per_project.is_some_and(|most| most < COVERED);
         retention.days.is_some() && accepted.value == *self.value("retention.days") && !is_low
@@ -111,15 +111,17 @@ impl Config {
     /// True when the configuration says how long conversations are kept, or accepts how long that is.
     pub(crate) fn decides_retention(&self) -> bool {
         let is_set = |setting: &Setting| setting.origin != Origin::Default;
-        self.accepted_retention().is_some() || self.setting("retention.days").is_some_and(is_set)
+        self.users_own(self.setting("retention.accepted")).is_some()
+            || self.setting("retention.days").is_some_and(is_set)
     }
 
-    fn accepted_retention(&self) -> Option<&Setting> {
+    /// The setting, unless the project's file made it.
+    fn users_own<'a>(&self, setting: Option<&'a Setting>) -> Option<&'a Setting> {
         let is_users = |setting: &&Setting| match &setting.origin {
             Origin::File { path, .. } => *path != self.project_file,
             Origin::Default | Origin::Variable(_) | Origin::Flag(_) => true,
         };
-        self.setting("retention.accepted").filter(is_users)
+        setting.filter(is_users)
     }
 
     /// How many days ahead it is told that a conversation expires.
