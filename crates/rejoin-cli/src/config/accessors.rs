@@ -10,7 +10,11 @@ use tracing::level_filters::LevelFilter;
 
 use crate::config::Config;
 use crate::config::choices::{Choice, OnSaveError, OnSummaryFailure, Scope, StartDefault};
+use crate::config::origin::{Origin, Setting};
 use crate::config::value::Value;
+
+/// The lowest limit on the number of conversations that `retention.accepted` covers: the default.
+const COVERED: u64 = 100;
 
 impl Config {
     /// The project's directory, with symbolic links resolved.
@@ -92,6 +96,32 @@ impl Config {
             _ => None,
         };
         Retention { days, max_per_project: Some(self.number("retention.max_per_project")) }
+    }
+
+    /// True when the user accepted the policy with `retention.accepted`. It covers the limit on the number
+    /// down to the default: a lower one deletes more than the days say, so it is shown first. A project
+    /// cannot accept a policy for its user.
+    pub(crate) fn accepts_retention(&self) -> bool {
+        let Some(accepted) = self.users_own(self.setting("retention.accepted")) else { return false };
+        let retention = self.retention();
+        let is_low = retention.max_per_project.is_some_and(|most| most < COVERED);
+        retention.days.is_some() && accepted.value == *self.value("retention.days") && !is_low
+    }
+
+    /// True when the configuration says how long conversations are kept, or accepts how long that is.
+    pub(crate) fn decides_retention(&self) -> bool {
+        let is_set = |setting: &Setting| setting.origin != Origin::Default;
+        self.users_own(self.setting("retention.accepted")).is_some()
+            || self.setting("retention.days").is_some_and(is_set)
+    }
+
+    /// The setting, unless the project's file made it.
+    fn users_own<'a>(&self, setting: Option<&'a Setting>) -> Option<&'a Setting> {
+        let is_users = |setting: &&Setting| match &setting.origin {
+            Origin::File { path, .. } => *path != self.project_file,
+            Origin::Default | Origin::Variable(_) | Origin::Flag(_) => true,
+        };
+        setting.filter(is_users)
     }
 
     /// How many days ahead it is told that a conversation expires.

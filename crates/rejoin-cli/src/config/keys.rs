@@ -46,6 +46,7 @@ pub(crate) const KEYS: &[Key] = &[
     key("retention.days", Shape::DaysOrForever { least: 7, most: 180 }, Some("30"), "days until an inactive conversation expires"),
     key("retention.notice_days", Shape::Integer { least: 0, most: 180 }, Some("5"), "days of notice before a conversation expires"),
     key("retention.max_per_project", Shape::Integer { least: 1, most: 1_000_000 }, Some("100"), "maximum number of conversations per project"),
+    key("retention.accepted", Shape::DaysOrForever { least: 7, most: 180 }, None, "the `retention.days` that you accept without confirming it in a terminal"),
     key("clean.older_than_days", Shape::Integer { least: 1, most: 3650 }, Some("7"), "minimum age of conversations that `rejoin clean` deletes"),
     key("export.directory", Shape::Directory, Some("<downloads>"), "the directory for exports"),
     key("limits.turn_bytes", Shape::Bytes { least: KIB, most: GIB }, Some("10 MB"), "maximum size of a turn"),

@@ -35,7 +35,7 @@ use self::reader::{Reader, Typed};
 use crate::context::Context;
 use crate::error::Failure;
 use crate::git::commit_session;
-use crate::retention::RetentionWorker;
+use crate::retention::{RetentionWorker, question};
 use crate::talk::idle::Watch;
 use crate::talk::stop;
 use crate::talk::{FirstSave, GRACE, Overrides, Session, Start, Unsaved};
@@ -94,7 +94,7 @@ enum Way {
     Stopped,
 }
 
-/// Opens the prompt. A first message is sent before anything is asked.
+/// Opens the prompt. A first message is sent before a line is read.
 pub(crate) fn open(
     context: &Context,
     runtime: &Runtime,
@@ -304,10 +304,18 @@ impl Prompt<'_> {
         Ok(())
     }
 
-    /// Says what retention does, where that is not known, and keeps to it from now on.
+    /// Asks how long conversations are kept, or says what retention does where that is not known, and keeps
+    /// to it from now on.
     fn look_after_retention(&mut self) -> Result<(), Failure> {
         if self.keeping != Keeping::Kept {
             return Ok(());
+        }
+        // Nothing goes while the prompt is open at which it was asked.
+        if question::is_open(self.context, &self.session.archive) {
+            return match question::settle(self.context, &self.session.archive) {
+                Ok(told) => told.iter().try_for_each(|line| self.dim(line)),
+                Err(failure) => self.report(Err(failure)).map(drop),
+            };
         }
         let (retention_worker, told) = RetentionWorker::start(self.context, &self.session.archive);
         self.retention_worker = retention_worker;

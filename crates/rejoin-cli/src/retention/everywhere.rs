@@ -172,6 +172,7 @@ fn elsewhere(key: &str, archive: &Archive, context: &Context) -> Result<Option<P
     Ok(Some(Policy {
         retention: config.retention(),
         notice_days: config.retention_notice_days(),
+        is_accepted: config.accepts_retention(),
         project: key.to_owned(),
         active: active_in(archive, key)?.into_iter().collect(),
     }))

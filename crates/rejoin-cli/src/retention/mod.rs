@@ -1,9 +1,11 @@
 //! Retention at the command line: the policy of the configuration, and that nothing goes without notice.
 //!
-//! A policy counts once somebody has seen on a terminal what it does, and has gone on.
+//! A policy counts once somebody has seen on a terminal what it does, and has gone on, or has accepted it in
+//! the configuration.
 
 mod changed;
 mod everywhere;
+pub(crate) mod question;
 mod words;
 mod worker;
 
@@ -56,6 +58,8 @@ fn date_by(stored: &mut StoredConversation, ahead: Ahead, retention: &Retention,
 pub(crate) struct Policy {
     pub(crate) retention: Retention,
     pub(crate) notice_days: u32,
+    /// True when the configuration says that the user accepts it.
+    is_accepted: bool,
     /// The key; that of what belongs to no project is empty.
     project: String,
     active: Vec<ConversationId>,
@@ -67,14 +71,17 @@ impl Policy {
         Ok(Self {
             retention: context.config.retention(),
             notice_days: context.config.retention_notice_days(),
+            is_accepted: context.config.accepts_retention(),
             project: context.project_key(archive)?,
             active: context.active_conversation(archive)?.into_iter().collect(),
         })
     }
 
-    /// True when somebody has seen it. What keeps everything needs no notice.
+    /// True when somebody has seen or accepted it. What keeps everything needs no notice.
     pub(crate) fn is_seen(&self, archive: &Archive) -> Result<bool, Failure> {
-        Ok(self.retention.days.is_none() || archive.retention().has_seen(&self.retention)?)
+        Ok(self.retention.days.is_none()
+            || self.is_accepted
+            || archive.retention().has_seen(&self.retention)?)
     }
 
     fn sweeping(&self) -> Sweep<'_> {

@@ -19,6 +19,9 @@ const LONGEST_LINE: usize = 4096;
 /// Ctrl+C, as the terminal sends it.
 const INTERRUPT: u8 = 3;
 
+/// Esc. Alone it is the key; keys such as the arrows begin with it.
+const ESCAPE: u8 = 0x1b;
+
 /// What is typed is neither shown nor waited for until this is dropped. Ctrl+C works as ever.
 #[derive(Debug)]
 pub(crate) struct Hushed {
@@ -67,6 +70,7 @@ pub(crate) enum Key {
     Letter(char),
     Enter,
     Space,
+    Escape,
     /// Ctrl+C.
     Interrupt,
     /// Ctrl+D, or nobody is there any more.
@@ -175,6 +179,7 @@ fn meaning(bytes: &[u8]) -> Key {
     match bytes {
         [b'\r' | b'\n'] => Key::Enter,
         [b' '] => Key::Space,
+        [ESCAPE] => Key::Escape,
         [INTERRUPT] => Key::Interrupt,
         [4] => Key::End,
         [letter @ (b'a'..=b'z' | b'A'..=b'Z')] => Key::Letter(char::from(*letter).to_ascii_lowercase()),
@@ -199,7 +204,7 @@ mod tests {
             Key::Other,
             Key::Interrupt,
             Key::End,
-            Key::Other,
+            Key::Escape,
         ];
         assert_eq!(keys, expected);
     }

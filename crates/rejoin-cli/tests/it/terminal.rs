@@ -15,6 +15,10 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 /// program asks for, as machines are busy.
 const QUIET: Duration = Duration::from_millis(800);
 
+/// Somebody who has decided that everything is kept, so that the prompt does not ask. The policy of the
+/// configuration stays one that has to be seen before it counts.
+const DECIDED: &str = "REJOIN_RETENTION_ACCEPTED=forever";
+
 /// A shell in a terminal of its own, in the project of a world.
 #[derive(Debug)]
 pub(crate) struct Terminal<'a> {
@@ -34,7 +38,7 @@ impl<'a> Terminal<'a> {
         let program = std::path::Path::new(env!("CARGO_BIN_EXE_rejoin")).parent().unwrap().to_owned();
         let shell = format!(
             "exec env -i HOME='{}' PATH='{}:/usr/bin:/bin' TZ=UTC TERM=screen-256color LANG=C.UTF-8 PS1='$ ' \
-             bash --norc --noprofile",
+             {DECIDED} bash --norc --noprofile",
             world.path("home").display(),
             program.display()
         );

@@ -110,7 +110,7 @@ fn more(from: usize, to: usize, all: usize, columns: usize, desk: &mut Desk<'_>)
             Key::Letter('e') => Some(Turn::ToTheEnd),
             key @ (Key::Letter('n' | 'v') | Key::Interrupt | Key::End) => Some(Turn::Away(key)),
             // A yes to what was not shown is no yes.
-            Key::Letter(_) | Key::Other => None,
+            Key::Letter(_) | Key::Escape | Key::Other => None,
         };
         match desk.paint {
             Paint::Colored => write!(desk.out, "{CLEAR_ROW}")?,

@@ -79,7 +79,7 @@ fn meaning(key: Key) -> Option<(&'static str, Decision, Course)> {
         Key::Letter('n') | Key::Enter | Key::End => Some(("no", Decision::No(None), Course::Go)),
         Key::Letter('v') => Some(("never", Decision::Never, Course::Go)),
         Key::Interrupt => Some(("stopped", Decision::No(None), Course::Stop)),
-        Key::Letter(_) | Key::Space | Key::Other => None,
+        Key::Letter(_) | Key::Space | Key::Escape | Key::Other => None,
     }
 }
 

@@ -1,5 +1,7 @@
 //! Retention: what expires is told before it goes, and goes only after that.
 
+mod question;
+
 use rejoin::{Conversation, ConversationId, Hold, List, Message, Retention, Time};
 use serde_json::{Value, json};
 
