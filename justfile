@@ -8,6 +8,7 @@ check: format lint test features coverage counts docs deny
 
 format:
     cargo fmt --all --check
+    git ls-files 'crates/rejoin-cli/src/commands/*.rs' | xargs rustfmt --edition 2024 --check
 
 lint:
     cargo clippy --workspace --all-targets -- -D warnings

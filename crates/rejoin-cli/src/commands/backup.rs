@@ -9,8 +9,8 @@ use serde::Serialize;
 use crate::context::Context;
 use crate::error::{Failure, Kind};
 use crate::gauge::Gauge;
-use crate::vault;
 use crate::ui::{json, quote, size};
+use crate::vault;
 
 /// Back up the store to a file
 ///
@@ -50,7 +50,9 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let contents = copied.map_err(|error| match (error.kind(), &url) {
         (ErrorKind::Conflict, _) if !is_taken() => vault::explain(&url, error),
         (ErrorKind::Conflict, _) => Failure::from(error).or_hint("name a file that does not exist yet"),
-        (ErrorKind::NotFound, _) => Failure::from(error).or_hint("there is nothing to copy before the first use"),
+        (ErrorKind::NotFound, _) => {
+            Failure::from(error).or_hint("there is nothing to copy before the first use")
+        }
         (ErrorKind::Unsupported, StoreUrl::Jsonl(root)) => {
             let (from, copy) = (quote::path(root), quote::path(&args.path));
             let url = quote::argument(&format!("jsonl:{}", args.path.display()));

@@ -123,7 +123,9 @@ impl Args {
 fn until(typed: &str, clock: &Clock) -> Result<Time, Failure> {
     let refuse = |why: String| Failure::usage(format!("`--until`: {why}"));
     let micros = match period::length(typed) {
-        Ok(length) => i64::try_from(length.as_micros()).ok().and_then(|length| clock.now().checked_add(length)),
+        Ok(length) => {
+            i64::try_from(length.as_micros()).ok().and_then(|length| clock.now().checked_add(length))
+        }
         Err(_) => Some(period::moment(typed, clock).map_err(|error| refuse(error.to_string()))?),
     };
     match micros {

@@ -11,8 +11,8 @@ use crate::commands::backup::{Held, told};
 use crate::context::Context;
 use crate::error::Failure;
 use crate::gauge::Gauge;
-use crate::ui::{json, quote};
 use crate::ui::consent::Shown;
+use crate::ui::{json, quote};
 use crate::vault;
 
 /// Restore a backup
@@ -50,9 +50,8 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
         let old = quote::argument(&format!("{}.old", root.display()));
         let (root, copy) = (quote::path(root), quote::path(&args.path));
         return url.restore(&from, Duration::ZERO, &mut |_, _, _| ()).map(drop).map_err(|error| {
-            Failure::from(error).hint(format!(
-                "run `mv {root} {old}` and `cp -a {copy} {root}` while no program uses it"
-            ))
+            Failure::from(error)
+                .hint(format!("run `mv {root} {old}` and `cp -a {copy} {root}` while no program uses it"))
         });
     }
     let copy = StoreUrl::contents_of_copy(&from).map_err(explain)?;

@@ -10,8 +10,8 @@ use crate::context::Context;
 use crate::error::{Failure, Kind};
 use crate::retention::{self, Ahead};
 use crate::shapes::{ConversationShape, Page};
-use crate::talk::stop::summary_in_list;
 use crate::talk::reach::{Reach, all};
+use crate::talk::stop::summary_in_list;
 use crate::talk::which::{self, Found, Numbers};
 use crate::talk::{self, FirstSave, Overrides, Said, Session, Start, Then, banner};
 
@@ -72,7 +72,9 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
             Found::Several(items) => items,
         },
     };
-    let is_elsewhere = found.is_empty() && reach == Reach::Project && args.which.is_none()
+    let is_elsewhere = found.is_empty()
+        && reach == Reach::Project
+        && args.which.is_none()
         && !all(context, &archive, Reach::Everything)?.is_empty();
     if is_elsewhere && !is_at_terminal(context) {
         tell_nothing(context)?;

@@ -16,9 +16,12 @@ use crate::talk::{self, Overrides, Partner, partner};
 /// Rejoin starts this in the background after the first turn, and when a conversation that has doubled
 /// since is paused. Nothing is asked when neither is the case.
 #[derive(Debug, clap::Args)]
-#[command(hide = true, after_help = "\
+#[command(
+    hide = true,
+    after_help = "\
 Examples:
-  rejoin resummarize lisbon")]
+  rejoin resummarize lisbon"
+)]
 pub(crate) struct Args {
     /// The conversation, by id or the beginning of one
     id: String,

@@ -183,7 +183,8 @@ fn days(by: &BTreeMap<String, Tally>, today: Date, context: &Context) -> String 
     let room = context.columns().unwrap_or(80).saturating_sub("2024-01-15".len() + 2 + count + 2);
     let widest = room.clamp(1, WIDEST_BAR) as u64;
     let paint = context.paint();
-    let mut drawn = format!("\n{}\n", paint.apply(Meaning::Dim, &fit::truncate("messages a day, in UTC", room.max(22))));
+    let mut drawn =
+        format!("\n{}\n", paint.apply(Meaning::Dim, &fit::truncate("messages a day, in UTC", room.max(22))));
     for (day, messages) in recent {
         // Any message at all is seen.
         let length = (messages * widest).div_ceil(most) as usize;

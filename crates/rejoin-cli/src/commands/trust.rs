@@ -12,12 +12,12 @@ use crate::config::value::Value;
 use crate::config::{file, project};
 use crate::context::{Consent, Context};
 use crate::error::{Failure, Kind};
+use crate::private;
+use crate::project_file::{Reading, read_inside};
 use crate::shapes::Items;
 use crate::ui::clean;
 use crate::ui::consent::{self, Line, Shown};
 use crate::ui::paint::Meaning;
-use crate::private;
-use crate::project_file::{Reading, read_inside};
 
 /// The key that changes what counts as the project.
 const SCOPE: &str = "project.scope";

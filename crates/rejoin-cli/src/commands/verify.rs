@@ -1,7 +1,7 @@
 //! `rejoin verify`: is everything still as it was written?
 
-use rejoin::vault::Quarantined;
 use rejoin::store::Fault;
+use rejoin::vault::Quarantined;
 use rejoin::{Archive, ConversationId, ErrorKind, ShortId, Stage, StoreUrl, Time};
 use serde::Serialize;
 
@@ -13,8 +13,8 @@ use crate::named;
 use crate::ui::json::Text;
 use crate::ui::paint::Meaning;
 use crate::ui::progress::Unit;
-use crate::ui::{fit, size};
 use crate::ui::table::{Column, Table};
+use crate::ui::{fit, size};
 
 /// Check the store for damage
 ///
@@ -206,8 +206,9 @@ impl Findings {
         };
         match self.faults.len() as u64 {
             0 => Ok(()),
-            faults => Err(Failure::new(Kind::Corrupt, size::count(faults, "fault", "faults") + " found")
-                .hint(hint)),
+            faults => {
+                Err(Failure::new(Kind::Corrupt, size::count(faults, "fault", "faults") + " found").hint(hint))
+            }
         }
     }
 }

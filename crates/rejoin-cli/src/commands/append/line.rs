@@ -133,7 +133,8 @@ mod tests {
 
     #[test]
     fn an_array_is_one_turn() {
-        let turn = read("\u{feff}[{\"role\":\"user\",\"content\":\"a\"},{\"role\":\"tool\",\"content\":\"b\"}]\r\n");
+        let turn =
+            read("\u{feff}[{\"role\":\"user\",\"content\":\"a\"},{\"role\":\"tool\",\"content\":\"b\"}]\r\n");
 
         let messages = vec![Message::user("a"), Message::new(Role::Tool, vec![Block::text("b")])];
         assert_eq!(turn, Ok(Turn { parent: None, messages }));
@@ -143,11 +144,17 @@ mod tests {
     fn a_bad_line_is_told_why() {
         let cases = [
             ("{", "EOF while parsing an object at column 1"),
-            ("5", "invalid type: integer `5`, expected a message: an object with `role` and `content` at column 1"),
+            (
+                "5",
+                "invalid type: integer `5`, expected a message: an object with `role` and `content` at column 1",
+            ),
             ("[]", "the turn has no messages"),
             (r#"{"role":"user"}"#, "missing field `content` at column 15"),
             (r#"{"content":"a"}"#, "missing field `role` at column 15"),
-            (r#"{"role":"user","content":5}"#, "invalid type: integer `5`, expected a text or an array of blocks at column 26"),
+            (
+                r#"{"role":"user","content":5}"#,
+                "invalid type: integer `5`, expected a text or an array of blocks at column 26",
+            ),
             (r#"{"role":"user","content":" \n"}"#, "the message is empty"),
             (r#"{"role":"user","content":[]}"#, "the message is empty"),
             (

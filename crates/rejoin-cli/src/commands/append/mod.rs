@@ -102,8 +102,9 @@ fn piped_text(name: Option<&str>, context: &Context) -> Result<String, Failure> 
     if context.surroundings.terminal.stdin {
         let failure = Failure::usage("there is no text to append");
         return Err(match name {
-            Some(name) => failure
-                .hint(format!("put it after the id, in quotes; if `{name}` is the text: `rejoin append -- {name}`")),
+            Some(name) => failure.hint(format!(
+                "put it after the id, in quotes; if `{name}` is the text: `rejoin append -- {name}`"
+            )),
             None => failure.hint("put it in quotes: `rejoin append \"your message\"`"),
         });
     }
@@ -115,7 +116,10 @@ fn piped_text(name: Option<&str>, context: &Context) -> Result<String, Failure> 
         .read_to_end(&mut bytes)
         .map_err(|error| Failure::io("read the text from the pipe", error))?;
     if bytes.len() as u64 > limit {
-        return Err(too_large(format!("the text is larger than `limits.turn_bytes` = {}", size::write(limit))));
+        return Err(too_large(format!(
+            "the text is larger than `limits.turn_bytes` = {}",
+            size::write(limit)
+        )));
     }
     let mut text = String::from_utf8(bytes)
         .map_err(|error| Failure::invalid("the text is not valid UTF-8").because(error.utf8_error()))?;
@@ -138,8 +142,9 @@ fn refuse_empty(message: &Message) -> Result<(), &'static str> {
 
 fn hint_at_text(failure: Failure, name: Option<&str>) -> Failure {
     match name {
-        Some(name) if failure.is_not_found() => failure
-            .hint(format!("run `rejoin list` to see the conversations; to add it as text: `rejoin append -- {name}`")),
+        Some(name) if failure.is_not_found() => failure.hint(format!(
+            "run `rejoin list` to see the conversations; to add it as text: `rejoin append -- {name}`"
+        )),
         _ => failure,
     }
 }
@@ -224,7 +229,9 @@ fn tell(receipt: &Receipt, context: &Context) -> Result<(), Failure> {
     answer.flush()?;
     let conversation = receipt.conversation.short();
     if receipt.forked {
-        context.note(&format!("It starts a branch next to an earlier reply. To see both: rejoin tree {conversation}"));
+        context.note(&format!(
+            "It starts a branch next to an earlier reply. To see both: rejoin tree {conversation}"
+        ));
     } else {
         context.note(&format!("Stored in conversation {conversation}"));
     }

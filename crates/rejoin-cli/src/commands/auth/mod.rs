@@ -100,7 +100,8 @@ fn status(args: &StatusArgs, context: &Context) -> Result<(), Failure> {
     };
     let mut items = Vec::new();
     let mut keys = KeyFinder::new(context);
-    let mut table = Table::new([Column::text("provider"), Column::text("key"), Column::text("looked for in")]);
+    let mut table =
+        Table::new([Column::text("provider"), Column::text("key"), Column::text("looked for in")]);
     for known in all {
         let (key, name) = match keys.find(&known) {
             Ok(found) => (found.place.told(), found.place.name()),
@@ -133,8 +134,9 @@ fn places(known: &Known) -> Vec<String> {
 fn remove(args: &RemoveArgs, context: &Context) -> Result<(), Failure> {
     let known = named(context, &args.provider)?;
     let name = &known.name;
-    let removed =
-        Keyring::of(&context.surroundings).remove(&Entry::provider(name)).map_err(|unusable| Failure::from(unusable).hint(keyring_hint(name)))?;
+    let removed = Keyring::of(&context.surroundings)
+        .remove(&Entry::provider(name))
+        .map_err(|unusable| Failure::from(unusable).hint(keyring_hint(name)))?;
     if context.is_json() {
         return context.answer_json(&Removed { provider: name, removed });
     }

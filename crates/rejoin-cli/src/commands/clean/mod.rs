@@ -10,9 +10,9 @@ use rejoin::{Archive, ConversationId, StoredConversation, Time};
 use crate::context::{Consent, Context};
 use crate::error::Failure;
 use crate::removal::{self, Fate};
+use crate::ui::consent::{Line, Shown};
 use crate::ui::period;
 use crate::ui::progress::Unit;
-use crate::ui::consent::{Line, Shown};
 use report::Report;
 use survey::Survey;
 
@@ -63,8 +63,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let (shown, question) = report::question(&survey, context);
     let shown = Line::report(&Shown::lines(shown.iter().map(String::as_str)));
     context.confirm_shown(&shown, &Shown::line(&question), Consent::from(args.yes))?;
-    let progress =
-        context.progress("Deleting conversations", Unit::Items, Some(survey.old.len() as u64));
+    let progress = context.progress("Deleting conversations", Unit::Items, Some(survey.old.len() as u64));
     let mut fates = Vec::with_capacity(survey.old.len());
     for stored in &survey.old {
         fates.push((stored, delete(&archive, stored, age, survey.active)));

@@ -5,8 +5,8 @@ use std::io::Write;
 use rejoin::{ConversationId, StoredConversation, Time};
 use serde::Serialize;
 
-use super::survey::Survey;
 use super::Age;
+use super::survey::Survey;
 use crate::context::Context;
 use crate::error::{Failure, Why};
 use crate::named;
@@ -74,7 +74,10 @@ impl<'a> Report<'a> {
             context.note(&match self.age {
                 Age::Any => "Nothing to clean in this project.".to_owned(),
                 Age::Over(length, _) => {
-                    format!("Nothing to clean: nothing in this project is older than {}.", when::duration(length))
+                    format!(
+                        "Nothing to clean: nothing in this project is older than {}.",
+                        when::duration(length)
+                    )
                 }
             });
         } else {
@@ -219,8 +222,11 @@ mod tests {
             })
         };
         let error = json!({"kind": "locked", "message": "another program is writing"});
-        let items =
-            [told(&good, "deleted", Json::Null), told(&bad, "failed", error), told(&bad, "passed by", Json::Null)];
+        let items = [
+            told(&good, "deleted", Json::Null),
+            told(&bad, "failed", error),
+            told(&bad, "passed by", Json::Null),
+        ];
         let expected =
             json!({"items": items, "deleted": 1, "bytes": 340, "failed": 1, "held": 2, "active": 1});
         assert_eq!(serde_json::to_value(report.told()).unwrap(), expected);

@@ -106,7 +106,9 @@ impl Forecast<'_> {
         lines.extend(self.window.map(|window| {
             let (before, after) = (window.share(foreseen.tokens_before), window.share(foreseen.tokens_after));
             let tokens = size::number(window.tokens);
-            format!("With instructions and tools, the window of {tokens} would be {after} full; it is {before}.")
+            format!(
+                "With instructions and tools, the window of {tokens} would be {after} full; it is {before}."
+            )
         }));
         if self.window.is_some_and(|window| window.initial >= window.tokens) {
             lines.push("Instructions and tools alone fill it, so compacting would be refused.".to_owned());
@@ -125,7 +127,10 @@ impl Forecast<'_> {
     }
 
     /// What the summary would cost, when the prices are known.
-    #[expect(clippy::cast_precision_loss, reason = "no request has so many tokens that the last digit counts")]
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "no request has so many tokens that the last digit counts"
+    )]
     fn cost(&self) -> Option<f64> {
         let prices = self.prices?;
         Some((self.foreseen.request_tokens as f64 * prices.input + SUMMARY * prices.output) / 1_000_000.0)
@@ -163,4 +168,3 @@ pub(super) fn never(stored: &StoredConversation, context: &Context) -> Result<()
     context.note(&format!("\"{}\" is not compacted.", named::title(stored)));
     Ok(())
 }
-

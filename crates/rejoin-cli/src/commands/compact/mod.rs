@@ -13,7 +13,7 @@ use crate::compaction::{self, COMPACTING, Extent, Report, Window};
 use crate::context::Context;
 use crate::error::{Failure, Kind};
 use crate::named;
-use crate::prompt::{self, TypedAhead, Course, End, Show};
+use crate::prompt::{self, Course, End, Show, TypedAhead};
 use crate::talk::{Asked, Overrides, Quiet, banner, runtime};
 
 /// How long to wait at the end for a store that fails.
@@ -87,9 +87,8 @@ async fn compact(
 ) -> Result<(), Failure> {
     let mut quiet = Quiet::begin(context, archive, stored, None, &Asked::Partner(overrides))?;
     if quiet.talk.provider().api() == Api::Offline {
-        return Err(Failure::invalid("no model is configured to write a summary").hint(
-            "run `rejoin setup`, or add `--provider NAME --model MODEL`",
-        ));
+        return Err(Failure::invalid("no model is configured to write a summary")
+            .hint("run `rejoin setup`, or add `--provider NAME --model MODEL`"));
     }
     let CompactSettings { window, .. } =
         compaction::settings(&context.config, quiet.talk.provider(), quiet.talk.model());
@@ -98,7 +97,8 @@ async fn compact(
         return answer::nothing(stored, &foreseen, context);
     }
     let mut show = Beside { context };
-    let Some(compacted) = prompt::compact(&mut quiet.talk, &mut show, &mut TypedAhead::ignored()).await? else {
+    let Some(compacted) = prompt::compact(&mut quiet.talk, &mut show, &mut TypedAhead::ignored()).await?
+    else {
         return Err(Failure::new(Kind::NotConfirmed, "stopped; nothing was compacted"));
     };
     let mut state = quiet.talk.recorder().watch();

@@ -36,10 +36,8 @@ pub(super) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let again = "run `rejoin config edit` to correct it";
     let text = file::text_of(&path)?.unwrap_or_default();
     file::settings_in(&path, &text).map_err(|failure| failure.or_hint(again))?;
-    let overrides =
-        Overrides { project: Some(context.config.project().to_owned()), ..Overrides::default() };
-    let config =
-        Config::load(&context.surroundings, &overrides).map_err(|failure| failure.or_hint(again))?;
+    let overrides = Overrides { project: Some(context.config.project().to_owned()), ..Overrides::default() };
+    let config = Config::load(&context.surroundings, &overrides).map_err(|failure| failure.or_hint(again))?;
     for warning in config.warnings() {
         context.manner.warn(&warning.message, warning.hint.as_deref());
     }
@@ -81,7 +79,8 @@ mod tests {
 
         let settings = file::settings_in(std::path::Path::new("config.toml"), &uncommented).unwrap();
 
-        let machine_independent = |key: &&keys::Key| key.default.is_some_and(|default| !default.contains('<'));
+        let machine_independent =
+            |key: &&keys::Key| key.default.is_some_and(|default| !default.contains('<'));
         assert_eq!(settings.len(), KEYS.iter().filter(machine_independent).count());
     }
 }

@@ -53,7 +53,9 @@ pub(super) fn run(args: Args, context: &Context) -> Result<(), Failure> {
         .settings()
         .filter(|(name, _)| name.starts_with(prefix))
         // A project's file can name and set anything.
-        .map(|(name, setting)| [name, &setting.value.to_string(), &setting.origin.to_string()].map(clean::line))
+        .map(|(name, setting)| {
+            [name, &setting.value.to_string(), &setting.origin.to_string()].map(clean::line)
+        })
         .collect();
     if args.all {
         let unset = KEYS.iter().filter(|key| key.default.is_none() && config.setting(key.name).is_none());

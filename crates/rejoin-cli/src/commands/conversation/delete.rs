@@ -15,11 +15,14 @@ use crate::named;
 /// A message with replies is deleted only with `--cascade`, which deletes the replies too. A message
 /// that does not exist counts as deleted. Full IDs are required; a prefix is not accepted.
 #[derive(Debug, clap::Args)]
-#[command(visible_alias = "rm", after_help = "\
+#[command(
+    visible_alias = "rm",
+    after_help = "\
 Examples:
   rejoin conversation delete k3f9aB
   rejoin conversation delete k3f9aB --cascade
-  rejoin conversation delete lisbon/k3f9aB lisbon/Qx7d2M")]
+  rejoin conversation delete lisbon/k3f9aB lisbon/Qx7d2M"
+)]
 pub(crate) struct Args {
     /// The messages, as `ID` or `CONVERSATION/ID`
     #[arg(value_name = "MESSAGE", required = true)]
@@ -52,7 +55,8 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let children = if args.cascade { Children::Remove } else { Children::Refuse };
     let (mut messages, mut bytes) = (0, 0);
     if let Some(conversation) = chosen.conversation {
-        let outcome = archive.removal().delete_messages(conversation, &chosen.found, children, "deleted by the user");
+        let outcome =
+            archive.removal().delete_messages(conversation, &chosen.found, children, "deleted by the user");
         let deleted = outcome.map_err(|error| match error.kind() {
             ErrorKind::Conflict => has_children(&archive, conversation, &chosen.found),
             _ => error.into(),

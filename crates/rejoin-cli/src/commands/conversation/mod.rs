@@ -11,11 +11,14 @@ use crate::error::Failure;
 
 /// Show, print and delete messages
 #[derive(Debug, clap::Args)]
-#[command(visible_alias = "convo", after_help = "\
+#[command(
+    visible_alias = "convo",
+    after_help = "\
 Examples:
   rejoin conversation list
   rejoin conversation print k3f9aB
-  rejoin conversation delete k3f9aB --cascade")]
+  rejoin conversation delete k3f9aB --cascade"
+)]
 pub(crate) struct Args {
     #[command(subcommand)]
     action: Action,

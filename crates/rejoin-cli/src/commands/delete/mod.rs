@@ -18,11 +18,14 @@ use plan::{Part, Plan, Removal};
 /// not at all. Conversations are deleted one by one; a failure does not stop the rest. An ID that does
 /// not exist is an error. To erase every trace, use `rejoin purge`.
 #[derive(Debug, clap::Args)]
-#[command(visible_alias = "rm", after_help = "\
+#[command(
+    visible_alias = "rm",
+    after_help = "\
 Examples:
   rejoin delete 7Kd93x                   Show what will be deleted, and ask
   rejoin delete x7Gh2a --cascade --yes   A message and all replies
-  rejoin delete 7Kd93x/x7Gh2a trip-to-rome")]
+  rejoin delete 7Kd93x/x7Gh2a trip-to-rome"
+)]
 pub(crate) struct Args {
     /// IDs or titles; numbers from a list are not accepted
     #[arg(required = true, value_name = "ID")]

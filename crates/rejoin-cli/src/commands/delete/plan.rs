@@ -9,8 +9,8 @@ use rejoin::{
 
 use crate::error::{Failure, Kind};
 use crate::named;
-use crate::ui::size;
 use crate::removal::Fate;
+use crate::ui::size;
 
 /// What each name stands for, and what is to be done.
 #[derive(Debug)]
@@ -151,7 +151,8 @@ impl Plan {
                 format!("it goes together with `{parent}`, which has children")
             };
             item.fate = Fate::Failed(
-                Failure::new(Kind::Conflict, why).hint(format!("pass `--cascade` to also delete the {below}")),
+                Failure::new(Kind::Conflict, why)
+                    .hint(format!("pass `--cascade` to also delete the {below}")),
             );
         }
     }

@@ -15,7 +15,11 @@ pub(super) fn check(context: &Context, now: Time) -> Vec<Finding> {
     let mut findings = Vec::new();
     if has_traces(context).unwrap_or_default() {
         let message = "something that was purged or scrubbed is not erased from every file yet";
-        findings.push(Finding::warning("attention", message, "run `rejoin expire` to erase it; `rejoin expire --dry-run` shows what else goes"));
+        findings.push(Finding::warning(
+            "attention",
+            message,
+            "run `rejoin expire` to erase it; `rejoin expire --dry-run` shows what else goes",
+        ));
     }
     if expired > 0 {
         let remedy = "run `rejoin expire --dry-run` to see what will go, or `rejoin keep ID` to keep one";
@@ -41,7 +45,8 @@ fn count(context: &Context, now: Time) -> Result<(u64, u64), Failure> {
     let list = List { includes_expired: true, ..List::default() };
     archive.reader().each_conversation(&list, &mut |stored| {
         let header = &stored.conversation;
-        expired += u64::from(header.expires_at.is_some_and(|expires| expires <= now) && header.hold == Hold::None);
+        expired +=
+            u64::from(header.expires_at.is_some_and(|expires| expires <= now) && header.hold == Hold::None);
         imported += u64::from(header.hold == Hold::Import);
         Ok(())
     })?;

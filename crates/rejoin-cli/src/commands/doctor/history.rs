@@ -92,7 +92,8 @@ fn told(stored: &StoredConversation, repairs: &[Repair]) -> String {
     for repair in repairs {
         *kinds.entry(word(repair)).or_default() += 1;
     }
-    let kinds: Vec<String> = kinds.into_iter().map(|((one, many), count)| size::count(count, one, many)).collect();
+    let kinds: Vec<String> =
+        kinds.into_iter().map(|((one, many), count)| size::count(count, one, many)).collect();
     format!("{} \"{}\" ({})", stored.id.short(), named::title(stored), kinds.join(", "))
 }
 

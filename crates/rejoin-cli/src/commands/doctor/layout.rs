@@ -58,7 +58,11 @@ mod tests {
     fn findings() -> [Finding; 2] {
         [
             Finding::ok("git", "2.39.5"),
-            Finding::problem("permissions", "others may read `/data/rejoin.db` (mode 644)", "run `chmod 600 /data/rejoin.db`"),
+            Finding::problem(
+                "permissions",
+                "others may read `/data/rejoin.db` (mode 644)",
+                "run `chmod 600 /data/rejoin.db`",
+            ),
         ]
     }
 

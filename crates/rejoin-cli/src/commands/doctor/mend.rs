@@ -37,11 +37,11 @@ pub(super) fn mend(finding: &mut Finding, context: &Context) {
                 .map_err(|error| Failure::io(format!("change `{}`", path.display()), error))
         }
         Some(Ailment::IndexBehind { messages }) => {
-            work(Task::Index, "Filling the search index", *messages, context).map(|()| "mended: complete".to_owned())
+            work(Task::Index, "Filling the search index", *messages, context)
+                .map(|()| "mended: complete".to_owned())
         }
-        Some(Ailment::LongLog { .. }) => {
-            work(Task::Checkpoint, "Folding the log", 1, context).map(|()| "mended: folded into the store".to_owned())
-        }
+        Some(Ailment::LongLog { .. }) => work(Task::Checkpoint, "Folding the log", 1, context)
+            .map(|()| "mended: folded into the store".to_owned()),
         Some(Ailment::KeyInside) => context
             .archive_to_read()
             .and_then(|archive| Ok(archive.redaction().move_key()?))

@@ -103,7 +103,11 @@ fn show(findings: &[Finding], context: &Context) -> Result<(), Failure> {
         write!(answer, "{}", layout::draw(findings, context.columns(), context.paint()))?;
         if count(findings, State::Problem) == 0 {
             let warnings = count(findings, State::Warning);
-            let besides = if warnings == 0 { String::new() } else { format!(", {}", size::count(warnings, "warning", "warnings")) };
+            let besides = if warnings == 0 {
+                String::new()
+            } else {
+                format!(", {}", size::count(warnings, "warning", "warnings"))
+            };
             writeln!(answer, "No problems{besides}.")?;
         }
         Ok(())
@@ -125,9 +129,5 @@ fn judge(findings: &[Finding]) -> Result<(), Failure> {
     let kind = if findings.iter().any(is_damage) { Kind::Corrupt } else { Kind::Unavailable };
     let failure = Failure::new(kind, size::count(problems, "problem", "problems") + " found");
     let can_mend = findings.iter().any(|finding| finding.state != State::Ok && mend::can_mend(finding));
-    Err(if can_mend {
-        failure.hint("run `rejoin doctor --fix` to apply safe fixes")
-    } else {
-        failure
-    })
+    Err(if can_mend { failure.hint("run `rejoin doctor --fix` to apply safe fixes") } else { failure })
 }

@@ -22,8 +22,7 @@ pub(super) fn check(context: &Context) -> Option<Finding> {
     if records.is_empty() {
         return Some(Finding::ok("quarantine", "empty"));
     }
-    let mut told: Vec<String> =
-        records.iter().take(SHOWN).map(|record| name(record, context)).collect();
+    let mut told: Vec<String> = records.iter().take(SHOWN).map(|record| name(record, context)).collect();
     if records.len() > SHOWN {
         told.push(format!("and {} more", records.len() - SHOWN));
     }

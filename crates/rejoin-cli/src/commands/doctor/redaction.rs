@@ -10,7 +10,7 @@ use crate::commands::doctor::finding::{Finding, State};
 use crate::commands::doctor::remedy::{quoted, remedy};
 use crate::context::Context;
 use crate::error::Failure;
-use crate::redaction::{key_file, kept_key};
+use crate::redaction::{kept_key, key_file};
 
 const NAME: &str = "redaction";
 
@@ -30,9 +30,11 @@ pub(super) fn check(context: &Context, url: &StoreUrl) -> Vec<Finding> {
         Ok(None) => findings.push(check_missing(context, &file)),
         Err(error) => {
             let shown = quoted(&file);
-            let remedy =
-                format!("run `ls -l {shown}`; put a copy back there, or run `mv {shown} {shown}.old` for a new one");
-            let message = Failure::from(error).summary() + "; equal secrets get different digits until it can be read";
+            let remedy = format!(
+                "run `ls -l {shown}`; put a copy back there, or run `mv {shown} {shown}.old` for a new one"
+            );
+            let message =
+                Failure::from(error).summary() + "; equal secrets get different digits until it can be read";
             findings.push(Finding::problem(NAME, message, remedy));
         }
     }
@@ -72,11 +74,16 @@ fn check_missing(context: &Context, file: &Path) -> Finding {
         "the key `{}` is missing: secrets that were said before get other digits when they are said again",
         file.display()
     );
-    Finding::warning(NAME, message, format!("run `cp COPY {}` if there is a copy; else the next secret makes one", quoted(file)))
+    Finding::warning(
+        NAME,
+        message,
+        format!("run `cp COPY {}` if there is a copy; else the next secret makes one", quoted(file)),
+    )
 }
 
 fn has_markers(archive: &Archive) -> Result<bool, Failure> {
-    let found = archive.search(&Search { text: "redacted".to_owned(), limit: LOOKED_AT, ..Search::default() })?;
+    let found =
+        archive.search(&Search { text: "redacted".to_owned(), limit: LOOKED_AT, ..Search::default() })?;
     for hit in found.items {
         if hit.read()?.privacy.is_some_and(|notes| !notes.redaction_rules.is_empty()) {
             return Ok(!archive.redaction().holds_key()?);

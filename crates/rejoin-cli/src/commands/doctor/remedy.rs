@@ -4,10 +4,12 @@ use std::path::Path;
 
 use rejoin::{Ailment, ErrorKind};
 
-const BACKUP: &str = "run `rejoin verify` to see what can be read, and put a backup back with `rejoin restore PATH`";
+const BACKUP: &str =
+    "run `rejoin verify` to see what can be read, and put a backup back with `rejoin restore PATH`";
 
 /// A store of plain files goes on without a line; what is wrong is named with its place.
-const LINES: &str = "run `rejoin verify` to see what can be read; mend the line, or put a copy of the file back";
+const LINES: &str =
+    "run `rejoin verify` to see what can be read; mend the line, or put a copy of the file back";
 
 /// What to do about what the library found in the store at `store`; none when there is nothing to do.
 pub(super) fn remedy(ailment: &Ailment, store: &Path) -> Option<String> {
@@ -63,8 +65,9 @@ pub(super) fn remedy(ailment: &Ailment, store: &Path) -> Option<String> {
 /// A path as the shell takes it.
 pub(super) fn quoted(path: &Path) -> String {
     let text = path.display().to_string();
-    let is_plain =
-        text.chars().all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '/' | '.' | '_' | '-' | '+'));
+    let is_plain = text
+        .chars()
+        .all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '/' | '.' | '_' | '-' | '+'));
     if is_plain { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
 }
 

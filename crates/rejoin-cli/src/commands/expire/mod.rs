@@ -63,8 +63,11 @@ fn nothing(archive: &Archive) -> PurgeReport {
 fn see(archive: &Archive, policies: &Policies, context: &Context) -> Result<(), Failure> {
     let terminal = context.surroundings.terminal;
     if !terminal.stdin || !terminal.stderr {
-        return Err(Failure::new(Kind::NotConfirmed, "the retention policy was never confirmed in a terminal")
-            .hint("run `rejoin expire` in a terminal once; `rejoin expire --dry-run` shows what is deleted"));
+        return Err(Failure::new(
+            Kind::NotConfirmed,
+            "the retention policy was never confirmed in a terminal",
+        )
+        .hint("run `rejoin expire` in a terminal once; `rejoin expire --dry-run` shows what is deleted"));
     }
     let (plan, retention) = (policies.plan(archive)?, policies.here().retention);
     let mut shown = vec![describe(&retention)];

@@ -17,9 +17,9 @@ use self::selection::{Wanted, wanted};
 use crate::context::{Consent, Context};
 use crate::error::Failure;
 use crate::key_file;
+use crate::ui::consent::Shown;
 use crate::ui::progress::Unit;
 use crate::ui::size;
-use crate::ui::consent::Shown;
 
 /// Export conversations to files
 ///
@@ -86,7 +86,8 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let kind = Kind::named(&args.format)?;
     let key = args.key_file.as_deref().map(|path| sealing(kind, path, context)).transpose()?;
     let wanted = wanted(&args, &archive, context)?;
-    let reason = if args.force { forced(&archive, &wanted, Consent::from(args.yes), context)? } else { Reason::Asked };
+    let reason =
+        if args.force { forced(&archive, &wanted, Consent::from(args.yes), context)? } else { Reason::Asked };
     if reason == Reason::Forced {
         archive = archive.exporting_all();
     }
@@ -132,7 +133,12 @@ enum Reason {
 }
 
 /// Asks before something leaves the store that must not.
-fn forced(archive: &Archive, wanted: &[Wanted], consent: Consent, context: &Context) -> Result<Reason, Failure> {
+fn forced(
+    archive: &Archive,
+    wanted: &[Wanted],
+    consent: Consent,
+    context: &Context,
+) -> Result<Reason, Failure> {
     let marked = wanted.iter().filter(|one| !archive.exports().may_leave(&one.stored)).count() as u64;
     if marked == 0 {
         return Ok(Reason::Asked);
@@ -185,7 +191,10 @@ fn print(
     context.warn_of_damage(archive, one.stored.id)?;
     match (files.pop(), files.is_empty()) {
         (Some(file), true) => place::print(&file.bytes, context),
-        _ => Err(Failure::usage(format!("`{}` is exported as several files, which cannot go to stdout", kind.name()))
-            .hint("name a directory with `--output`")),
+        _ => Err(Failure::usage(format!(
+            "`{}` is exported as several files, which cannot go to stdout",
+            kind.name()
+        ))
+        .hint("name a directory with `--output`")),
     }
 }

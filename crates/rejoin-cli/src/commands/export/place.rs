@@ -13,8 +13,8 @@ use super::selection::Wanted;
 use crate::context::{Consent, Context};
 use crate::durable::{self, Existing};
 use crate::error::{Failure, Kind as FailureKind};
-use crate::ui::{clean, json};
 use crate::ui::consent::Shown;
+use crate::ui::{clean, json};
 
 /// Where exports go.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,7 +55,11 @@ impl State {
 
 impl Destination {
     /// What the user named; the configured directory if nothing. Several conversations go to a directory.
-    pub(super) fn of(output: Option<&Path>, conversations: usize, context: &Context) -> Result<Self, Failure> {
+    pub(super) fn of(
+        output: Option<&Path>,
+        conversations: usize,
+        context: &Context,
+    ) -> Result<Self, Failure> {
         let Some(output) = output else {
             return Ok(Destination::Directory(context.config.export_directory().to_owned()));
         };
@@ -92,8 +96,11 @@ impl Replacing {
 
     fn ask(&mut self, path: &Path, context: &Context) -> Result<(), Failure> {
         if self.written.contains(path) {
-            return Err(Failure::new(FailureKind::Conflict, format!("`{}` would be written twice", path.display()))
-                .hint("export them one by one, each with its own `--output`"));
+            return Err(Failure::new(
+                FailureKind::Conflict,
+                format!("`{}` would be written twice", path.display()),
+            )
+            .hint("export them one by one, each with its own `--output`"));
         }
         let there = || {
             Failure::new(FailureKind::Conflict, format!("`{}` already exists", path.display()))
@@ -151,7 +158,12 @@ pub(super) fn write(
     Ok(placed)
 }
 
-fn write_one(path: &Path, bytes: &[u8], replacing: &mut Replacing, context: &Context) -> Result<State, Failure> {
+fn write_one(
+    path: &Path,
+    bytes: &[u8],
+    replacing: &mut Replacing,
+    context: &Context,
+) -> Result<State, Failure> {
     let failed = |error| Failure::io(format!("write `{}`", path.display()), error);
     if path.is_dir() {
         return Err(Failure::invalid(format!("`{}` is a directory", path.display()))
@@ -208,7 +220,8 @@ pub(super) fn print(bytes: &[u8], context: &Context) -> Result<(), Failure> {
         return Ok(answer.flush()?);
     }
     let text = str::from_utf8(bytes).map_err(|_| {
-        Failure::usage("this format is not text and cannot be shown in a terminal").hint("name a file with `--output`")
+        Failure::usage("this format is not text and cannot be shown in a terminal")
+            .hint("name a file with `--output`")
     })?;
     context.show(|page| Ok(page.write_all(clean::block(&json::inert(text)).as_bytes())?))
 }

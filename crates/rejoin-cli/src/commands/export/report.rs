@@ -57,7 +57,8 @@ struct Failed<'a> {
 
 impl Report {
     pub(super) fn new(kind: Kind, wanted: &[Wanted]) -> Self {
-        let orphans = wanted.iter().filter(|one| one.standing == Standing::Orphan).map(|one| one.stored.id).collect();
+        let orphans =
+            wanted.iter().filter(|one| one.standing == Standing::Orphan).map(|one| one.stored.id).collect();
         Self { kind, orphans, done: Vec::new(), failed: Vec::new() }
     }
 
@@ -142,11 +143,17 @@ impl Report {
                 let told: Vec<String> = self
                     .failed
                     .iter()
-                    .map(|(stored, failure)| format!("{} ({}): {}", stored.id.short(), named::title(stored), failure.summary()))
+                    .map(|(stored, failure)| {
+                        format!("{} ({}): {}", stored.id.short(), named::title(stored), failure.summary())
+                    })
                     .collect();
                 let (_, first) = self.failed.remove(0);
                 let failure = first.retold(format!("{failed} of {all} conversations could not be exported"));
-                let failure = failure.because(if failed > 1 { format!("\n  {}", told.join("\n  ")) } else { told.join("") });
+                let failure = failure.because(if failed > 1 {
+                    format!("\n  {}", told.join("\n  "))
+                } else {
+                    told.join("")
+                });
                 Err(match first.next_step() {
                     Some(hint) => failure.hint(hint),
                     None => failure,

@@ -110,7 +110,8 @@ fn add_orphans(
     };
     wanted.iter().for_each(|one| take(one.stored.id, &mut taken));
     let own: HashSet<ConversationId> = runs.iter().map(|run| run.id).collect();
-    let is_below = |run: &StoredConversation| run.parent().is_some_and(|parent| own.contains(&parent.conversation));
+    let is_below =
+        |run: &StoredConversation| run.parent().is_some_and(|parent| own.contains(&parent.conversation));
     // Those that stand highest come first, so that they take along what they
     // started. What is left then leads in a circle.
     let (below, highest): (Vec<_>, Vec<_>) = runs.into_iter().partition(is_below);

@@ -54,16 +54,6 @@ pub(super) const GROUPS: [Group; 6] = [
     Group {
         name: "Maintain",
         first: &["doctor"],
-        rest: &[
-            "config",
-            "verify",
-            "project",
-            "store",
-            "copy",
-            "torture",
-            "completions",
-            "man",
-            "help",
-        ],
+        rest: &["config", "verify", "project", "store", "copy", "torture", "completions", "man", "help"],
     },
 ];

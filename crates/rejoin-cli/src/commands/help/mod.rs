@@ -107,7 +107,8 @@ fn described<'a>(
 
 /// What `rejoin help --all` answers: every command by group, then every option.
 pub(crate) fn everything(width: Option<usize>) -> StyledStr {
-    let mut root = Arguments::with_global_options().mut_subcommands(|command| command.hide(true))
+    let mut root = Arguments::with_global_options()
+        .mut_subcommands(|command| command.hide(true))
         .override_usage("rejoin [OPTIONS] [MESSAGE]\n       rejoin COMMAND [ARGUMENTS]");
     let mut commands = String::new();
     for group in &GROUPS {
@@ -117,7 +118,9 @@ pub(crate) fn everything(width: Option<usize>) -> StyledStr {
         }
         commands.push('\n');
     }
-    root = root.help_template(format!("{{about}}\n\n{{usage-heading}} {{usage}}\n\n{commands}{{all-args}}{{after-help}}"));
+    root = root.help_template(format!(
+        "{{about}}\n\n{{usage-heading}} {{usage}}\n\n{commands}{{all-args}}{{after-help}}"
+    ));
     if let Some(width) = width {
         root = root.term_width(width);
     }
@@ -131,8 +134,11 @@ fn of_command(words: &[String]) -> Result<StyledStr, Failure> {
     let mut command = &mut root;
     let mut path = String::from("rejoin");
     for word in words {
-        let names: Vec<String> =
-            command.get_subcommands().flat_map(clap::Command::get_name_and_visible_aliases).map(str::to_owned).collect();
+        let names: Vec<String> = command
+            .get_subcommands()
+            .flat_map(clap::Command::get_name_and_visible_aliases)
+            .map(str::to_owned)
+            .collect();
         let hint = match nearest(word, names.iter().map(String::as_str)) {
             Some(name) => format!("did you mean `{path} {name}`?"),
             None => "run `rejoin help --all` to list all commands".to_owned(),

@@ -22,9 +22,9 @@ use crate::context::{Consent, Context};
 use crate::error::Failure;
 use crate::key_file;
 use crate::named;
+use crate::ui::consent::Shown;
 use crate::ui::progress::Unit;
 use crate::ui::quote;
-use crate::ui::consent::Shown;
 
 /// Import conversations from other programs
 ///

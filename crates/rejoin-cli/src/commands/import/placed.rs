@@ -89,10 +89,17 @@ fn tell_separate(
     for (path, one) in separate.iter().take(NAMED) {
         let beside = beside(one.imported_as).map(|beside| beside.short().to_string()).unwrap_or_default();
         let (new, path) = (one.id.short(), quote::path(path));
-        writeln!(answer, "  {new} beside {beside}; to make it a branch: rejoin import {path} --into {beside}")?;
+        writeln!(
+            answer,
+            "  {new} beside {beside}; to make it a branch: rejoin import {path} --into {beside}"
+        )?;
     }
     if separate.len() > NAMED {
-        writeln!(answer, "  and {} more; `--json` lists them", size::number((separate.len() - NAMED) as u64))?;
+        writeln!(
+            answer,
+            "  and {} more; `--json` lists them",
+            size::number((separate.len() - NAMED) as u64)
+        )?;
     }
     Ok(())
 }

@@ -84,7 +84,8 @@ impl Report {
     /// Answers. A scan has found places, which a program is told in the same answer.
     pub(super) fn show(&self, survey: Option<&Survey<'_>>, context: &Context) -> Result<(), Failure> {
         if context.is_json() {
-            return context.answer_json(&Answer { report: Told::from(self), places: survey.map(Survey::told) });
+            return context
+                .answer_json(&Answer { report: Told::from(self), places: survey.map(Survey::told) });
         }
         let mut answer = context.answer();
         if self.failed.is_empty() || !self.done.is_empty() || self.unchanged > 0 {
@@ -148,7 +149,10 @@ impl Report {
         let deleted = self.done.iter().map(|one| one.deleted.len() as u64).sum();
         if deleted > 0 {
             let conversations = size::count(deleted, "conversation was", "conversations were");
-            writeln!(answer, "{conversations} deleted here before and not imported; name the file to bring it back:")?;
+            writeln!(
+                answer,
+                "{conversations} deleted here before and not imported; name the file to bring it back:"
+            )?;
             let files: Vec<&Imported> = self.done.iter().filter(|one| !one.deleted.is_empty()).collect();
             for file in files.iter().take(NAMED) {
                 writeln!(answer, "  {}", clean::line(&file.path.to_string_lossy()))?;
@@ -237,8 +241,9 @@ fn is_misread(item: &Item, imported: &Imported) -> bool {
 
 fn misread(item: &Item, imported: &Imported) -> Failure {
     let path = item.source.path();
-    let failure = Failure::invalid(format!("`{}` has no conversation of {}", path.display(), item.format.program))
-        .hint(format!("run `rejoin import {}` to detect its format", quote::path(path)));
+    let failure =
+        Failure::invalid(format!("`{}` has no conversation of {}", path.display(), item.format.program))
+            .hint(format!("run `rejoin import {}` to detect its format", quote::path(path)));
     match imported.reasons.first() {
         Some(reason) => failure.because(reason.why.clone()),
         None => failure,
@@ -322,7 +327,8 @@ pub(super) struct Conversation<'a> {
 impl<'a> From<&'a Report> for Told<'a> {
     fn from(report: &'a Report) -> Self {
         let failed = report.failed.iter();
-        let failed = failed.map(|(path, failure)| NotRead { path: json::path(path), why: failure.summary().into() });
+        let failed =
+            failed.map(|(path, failure)| NotRead { path: json::path(path), why: failure.summary().into() });
         let unreadable = report.unreadable.iter();
         let unreadable = unreadable.map(|(path, why)| NotRead { path: json::path(path), why: why.into() });
         Self {

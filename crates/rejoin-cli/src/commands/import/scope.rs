@@ -109,10 +109,9 @@ impl Scope {
         for root in &self.roots {
             let found = match finder.find(&root.path, root.format.or(self.only)) {
                 Err(_) if self.is_scan && !root.path.exists() => continue,
-                Err(error) if self.is_scan => Sources {
-                    unreadable: vec![(root.path.clone(), error.to_string())],
-                    ..Sources::default()
-                },
+                Err(error) if self.is_scan => {
+                    Sources { unreadable: vec![(root.path.clone(), error.to_string())], ..Sources::default() }
+                }
                 Err(error) => return Err(told(error, &root.path)),
                 Ok(found) => found,
             };
@@ -134,13 +133,7 @@ impl Scope {
     }
 
     /// What was found at a path, told apart by whether it is new.
-    fn sorted(
-        &self,
-        root: &Root,
-        found: Sources,
-        imports: &Imports,
-        seen: &mut HashSet<PathBuf>,
-    ) -> Place {
+    fn sorted(&self, root: &Root, found: Sources, imports: &Imports, seen: &mut HashSet<PathBuf>) -> Place {
         let mut place = Place {
             path: root.path.clone(),
             format: root.format,
@@ -181,9 +174,7 @@ fn told(error: rejoin::Error, path: &Path) -> Failure {
             "check the path, or run `rejoin import --scan` to find the history of other programs".to_owned()
         }
         ErrorKind::Unavailable => format!("run `ls -ld {shown}` to see who may read it"),
-        _ => format!(
-            "choose another file, or name its format: `rejoin import --from FORMAT {shown}`"
-        ),
+        _ => format!("choose another file, or name its format: `rejoin import --from FORMAT {shown}`"),
     })
 }
 
@@ -209,8 +200,9 @@ mod tests {
         let here = Surroundings::imagined(&[("CODEX_HOME", "/data/codex"), ("XDG_DATA_HOME", "relative")]);
         let projects = ["/home/ada/a".into(), "/home/ada/b".into()];
 
-        let resolved = ["~/.codex", "$CODEX_HOME/sessions", "$CODEX_HOME", "$XDG_DATA_HOME/x", "$OTHER/x", ".s"]
-            .map(|place| resolve(place, &here, &projects));
+        let resolved =
+            ["~/.codex", "$CODEX_HOME/sessions", "$CODEX_HOME", "$XDG_DATA_HOME/x", "$OTHER/x", ".s"]
+                .map(|place| resolve(place, &here, &projects));
 
         let expected: [&[&str]; 6] = [
             &["/home/ada/.codex"],

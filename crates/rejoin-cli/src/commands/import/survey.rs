@@ -101,7 +101,10 @@ impl<'a> Survey<'a> {
     pub(super) fn question(&self) -> String {
         let fresh = || self.places.iter().flat_map(|place| &place.fresh);
         let files = size::count(fresh().count() as u64, "file", "files");
-        format!("Import {files} ({})? The files stay as they are.", size::bytes(fresh().map(Item::bytes).sum()))
+        format!(
+            "Import {files} ({})? The files stay as they are.",
+            size::bytes(fresh().map(Item::bytes).sum())
+        )
     }
 
     pub(super) fn told(&self) -> Vec<Surveyed<'a>> {

@@ -120,7 +120,13 @@ impl<'a> Work<'a> {
         if let Some(id) = self.into {
             return self.archive.imports().add_into(id, &item.source, item.format, &mut how);
         }
-        self.archive.imports().add_noting(&mut self.imports, &item.source, item.format, item.deleted, &mut how)
+        self.archive.imports().add_noting(
+            &mut self.imports,
+            &item.source,
+            item.format,
+            item.deleted,
+            &mut how,
+        )
     }
 
     /// Notes what was imported.

@@ -176,7 +176,8 @@ mod tests {
             last_active_at: Time::from_micros(NOW - 2 * HOUR),
             messages: 1_234,
             bytes: 34_567,
-            first: "Where should we eat? Somewhere with a view of the river, if there is such a place.".to_owned(),
+            first: "Where should we eat? Somewhere with a view of the river, if there is such a place."
+                .to_owned(),
             last: "In Alfama.".to_owned(),
         }
     }

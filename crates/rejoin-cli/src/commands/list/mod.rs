@@ -27,13 +27,16 @@ use self::runs::{Run, Runs};
 ///
 /// Sub-agent runs are counted after the conversation that started them.
 #[derive(Debug, clap::Args)]
-#[command(visible_alias = "ls", after_help = "\
+#[command(
+    visible_alias = "ls",
+    after_help = "\
 Examples:
   rejoin list
   rejoin list --all-projects --limit 50
   rejoin list --source claude --long
   rejoin list --subagent reviewer
-  rejoin list --status paused --json")]
+  rejoin list --status paused --json"
+)]
 pub(crate) struct Args {
     /// Include all projects
     #[arg(long)]

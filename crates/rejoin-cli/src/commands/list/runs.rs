@@ -91,7 +91,11 @@ impl Runs {
         self.folded.get(&id).copied().unwrap_or_default()
     }
 
-    pub(super) fn shape<'a>(&self, stored: &'a StoredConversation, active: Option<ConversationId>) -> Shape<'a> {
+    pub(super) fn shape<'a>(
+        &self,
+        stored: &'a StoredConversation,
+        active: Option<ConversationId>,
+    ) -> Shape<'a> {
         let conversation = ConversationShape::of(stored, active);
         Shape { conversation, runs: self.folded.get(&stored.id).copied(), parent: stored.parent() }
     }

@@ -12,8 +12,8 @@ use crate::context::{Consent, Context};
 use crate::error::Failure;
 use crate::place;
 use crate::project_key::{self, carried_id, project_at};
-use crate::ui::{clean, quote, size};
 use crate::ui::consent::Shown;
+use crate::ui::{clean, quote, size};
 
 /// Record that a project's directory was renamed or moved
 ///
@@ -96,7 +96,8 @@ pub(super) fn run_move(args: MoveArgs, context: &Context) -> Result<(), Failure>
     let moved = give(&archive, &from, &to)?;
     answer(&from, &to, moved, context)?;
     if others.is_none_or(|known| known.conversations == 0) {
-        let [new, old] = [&to.path, from.path.as_ref().unwrap_or(&from.key)].map(|path| quote::argument(path));
+        let [new, old] =
+            [&to.path, from.path.as_ref().unwrap_or(&from.key)].map(|path| quote::argument(path));
         context.note(&format!("Undo: rejoin project move {new} {old}"));
     }
     Ok(())

@@ -12,9 +12,9 @@ use crate::context::Context;
 use crate::durable;
 use crate::error::{Failure, Kind};
 use crate::place::{self, IDENTITY};
+use crate::private;
 use crate::project_key::{carried_id, key_at, new_project_at, project_at};
 use crate::ui::quote;
-use crate::private;
 
 /// Give this project an ID so that its directory can move
 ///

@@ -57,7 +57,6 @@ impl Known {
     pub(super) fn count(&self) -> String {
         size::count(self.conversations, "conversation", "conversations")
     }
-
 }
 
 impl From<Project> for Known {
@@ -125,9 +124,8 @@ pub(super) fn find(all: &[Known], typed: &str, context: &Context) -> Option<Know
     }
     let path = absolute(typed, context);
     let by_key = |wanted: &str| all.iter().find(|known| known.key == wanted);
-    let is_there = |known: &&Known| {
-        known.path.iter().chain(&known.places).any(|known| Path::new(known) == path)
-    };
+    let is_there =
+        |known: &&Known| known.path.iter().chain(&known.places).any(|known| Path::new(known) == path);
     let by_path = || by_key(&path.to_string_lossy()).or_else(|| all.iter().find(is_there));
     by_key(typed).or_else(by_path).cloned()
 }

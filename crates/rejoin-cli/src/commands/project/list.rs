@@ -98,7 +98,8 @@ fn draw(all: &[Known], this: &str, context: &Context) -> String {
             (Some(_), false) => "missing".to_owned(),
             (None, _) => String::new(),
         };
-        let separate = known.separate_from.as_ref().map(|other| format!(", separate from {}", clean::line(other)));
+        let separate =
+            known.separate_from.as_ref().map(|other| format!(", separate from {}", clean::line(other)));
         table.push([
             known.shown(),
             size::number(known.conversations),

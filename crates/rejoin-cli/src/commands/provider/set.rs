@@ -101,8 +101,11 @@ fn tell_key(known: &Known, found: &FoundKey) -> Option<String> {
         KeyPlace::Keyring => Some("Its key comes from the keyring.".to_owned()),
         KeyPlace::NotNeeded => None,
         KeyPlace::Missing => {
-            let variable =
-                known.key_variable.as_deref().map(|name| format!("the variable {name} and ")).unwrap_or_default();
+            let variable = known
+                .key_variable
+                .as_deref()
+                .map(|name| format!("the variable {name} and "))
+                .unwrap_or_default();
             let keyring = match &found.keyring {
                 None => "the keyring",
                 Some(_) => "the keyring, which cannot be used here",

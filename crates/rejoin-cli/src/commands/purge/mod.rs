@@ -8,9 +8,9 @@ use crate::context::{Consent, Context};
 use crate::error::Failure;
 use crate::named;
 use crate::removal::{LISTED, Standing, describe_as_it_is};
+use crate::ui::consent::{Line, Shown};
 use crate::ui::progress::Unit;
 use crate::ui::size;
-use crate::ui::consent::{Line, Shown};
 
 /// Permanently erase conversations
 ///

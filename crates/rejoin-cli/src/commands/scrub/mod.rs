@@ -10,8 +10,8 @@ use rejoin::{Archive, ConversationId, ErrorKind, ScrubMode};
 use crate::context::{Consent, Context};
 use crate::error::Failure;
 use crate::named;
-use crate::ui::progress::Unit;
 use crate::ui::consent::{Line, Shown};
+use crate::ui::progress::Unit;
 use report::{Part, Report};
 
 /// Find stored secrets and redact them

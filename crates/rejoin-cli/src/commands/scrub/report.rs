@@ -158,10 +158,7 @@ impl Report {
         let findings = self.parts.iter().flat_map(|part| &part.scrubbed.findings);
         let found = findings.map(|finding| finding.count).sum();
         let conversations = self.parts.iter().filter(|part| part.conversation.is_some()).count() as u64;
-        (
-            size::count(found, "secret", "secrets"),
-            size::count(conversations, "conversation", "conversations"),
-        )
+        (size::count(found, "secret", "secrets"), size::count(conversations, "conversation", "conversations"))
     }
 
     fn rewritten(&self) -> u64 {
@@ -211,7 +208,8 @@ impl<'a> From<&'a Part> for Item<'a> {
             count: finding.count,
         });
         let heads = part.scrubbed.heads.iter();
-        let digests = heads.map(|head| Changed { message: head.message, before: head.before, after: head.after });
+        let digests =
+            heads.map(|head| Changed { message: head.message, before: head.before, after: head.after });
         Self {
             conversation: part.conversation,
             short: part.conversation.map(|id| Text(id.short())),

@@ -116,8 +116,9 @@ impl Args {
                 .hint("search for letters or digits, as in `rejoin search cheap food`"));
         }
         if self.sort == Sort::Best && self.cursor.is_some() {
-            return Err(Failure::usage("`--sort best` has one page only")
-                .hint("omit `--cursor`, or raise `--limit`"));
+            return Err(
+                Failure::usage("`--sort best` has one page only").hint("omit `--cursor`, or raise `--limit`")
+            );
         }
         let since = self.since.as_deref().map(|typed| period::moment(typed, &context.clock())).transpose();
         Ok(Search {

@@ -41,8 +41,8 @@ impl Serialize for Messages {
     fn serialize<S: Serializer>(&self, output: S) -> Result<S::Ok, S::Error> {
         let path = self.unread.take().ok_or_else(|| S::Error::custom("the messages were written before"))?;
         let mut list = output.serialize_seq(Some(path.len()))?;
-        let written = path
-            .visit(|message| list.serialize_element(&MessageShape::from(message)).map_err(Ended::Write));
+        let written =
+            path.visit(|message| list.serialize_element(&MessageShape::from(message)).map_err(Ended::Write));
         match written {
             Ok(()) => list.end(),
             Err(Ended::Write(error)) => Err(error),

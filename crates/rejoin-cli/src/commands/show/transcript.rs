@@ -96,7 +96,9 @@ impl Transcript<'_> {
         writeln!(output, "\n{}", parts.join(" "))?;
         for block in &message.blocks {
             match block {
-                Block::Text(text) if message.role == Role::Assistant => self.write_reply(&text.text, output)?,
+                Block::Text(text) if message.role == Role::Assistant => {
+                    self.write_reply(&text.text, output)?
+                }
                 Block::Text(text) if self.length == Length::Short && attached_as(text).is_none() => {
                     self.write_said(message, &text.text, output)?;
                 }
@@ -104,7 +106,9 @@ impl Transcript<'_> {
             }
         }
         match Compaction::from_message(message) {
-            Some(Ok(compaction)) if compaction.tokens_before > 0 => self.write_compaction(&compaction, output),
+            Some(Ok(compaction)) if compaction.tokens_before > 0 => {
+                self.write_compaction(&compaction, output)
+            }
             _ => Ok(()),
         }
     }
@@ -112,7 +116,8 @@ impl Transcript<'_> {
     /// What a summary stands for, and what it no longer mentions.
     fn write_compaction(&self, compaction: &Compaction, output: &mut dyn Write) -> io::Result<()> {
         let (before, after) = (size::number(compaction.tokens_before), size::number(compaction.tokens_after));
-        let kept = size::count((compaction.kept.len() + compaction.unsaved.len()) as u64, "message", "messages");
+        let kept =
+            size::count((compaction.kept.len() + compaction.unsaved.len()) as u64, "message", "messages");
         let lost = match compaction.lost.len() {
             0 => "everything that was named is still mentioned".to_owned(),
             1 => "1 fact is no longer mentioned".to_owned(),
@@ -171,7 +176,9 @@ impl Transcript<'_> {
             Block::Summary(summary) => {
                 self.write_text(Meaning::Plain, &format!("[summary] {}", summary.text), output)
             }
-            Block::Thinking(thinking) if thinking.text.is_empty() => self.write_tag("thinking, hidden", output),
+            Block::Thinking(thinking) if thinking.text.is_empty() => {
+                self.write_tag("thinking, hidden", output)
+            }
             Block::Thinking(thinking) => {
                 self.write_text(Meaning::Dim, &format!("[thinking] {}", thinking.text), output)
             }
@@ -289,7 +296,8 @@ mod tests {
         let archive = Archive::open("memory:").unwrap();
         let mut trip = archive.start(Conversation::titled("Lisbon\u{1b}[2J")).unwrap();
         let time = "2024-01-15T10:30:00Z".parse().unwrap();
-        let receipt = trip.append(Message::new(Role::Assistant, blocks).at(time).labelled("a\u{7}b")).unwrap();
+        let receipt =
+            trip.append(Message::new(Role::Assistant, blocks).at(time).labelled("a\u{7}b")).unwrap();
         let clock = Clock::new(0, TimeZone::UTC);
         let transcript = Transcript { clock: &clock, paint: Paint::Plain, screen, length };
         let mut output = Vec::new();
@@ -349,14 +357,16 @@ k3f9aB (2024-01-15 10:30) [ASSISTANT] (a␇b)
     #[test]
     fn the_answer_of_a_tool_is_shown_whole_when_asked_for() {
         let long = "x".repeat(400);
-        let blocks = format!(r#"[{{"type":"tool_result","call_id":"c","output":"{long}\n2\n3\n4\n5\n6\n7\n8\n9"}}]"#);
+        let blocks =
+            format!(r#"[{{"type":"tool_result","call_id":"c","output":"{long}\n2\n3\n4\n5\n6\n7\n8\n9"}}]"#);
 
         let shown = [Length::Short, Length::Whole].map(|length| {
             let shown = shown(&blocks, None, length);
             shown.lines().skip(5).map(str::to_owned).collect::<Vec<_>>().join("")
         });
 
-        let short = format!("  {}...  2  3  4  5  6  7  8  ... 1 more line; to see all: --full", "x".repeat(300));
+        let short =
+            format!("  {}...  2  3  4  5  6  7  8  ... 1 more line; to see all: --full", "x".repeat(300));
         assert_eq!(shown, [short, format!("  {long}  2  3  4  5  6  7  8  9")]);
     }
 }

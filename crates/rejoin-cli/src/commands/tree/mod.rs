@@ -10,9 +10,9 @@ use rejoin::{Archive, List, MessageId, StoredConversation};
 use crate::context::Context;
 use crate::error::Failure;
 use crate::named;
-use crate::ui::{clean, fit};
 use crate::ui::paint::Meaning;
 use crate::ui::tree::{self, Drawing, Node, Style};
+use crate::ui::{clean, fit};
 
 use self::item::{Extent, Item};
 
@@ -74,8 +74,12 @@ fn answer(args: &Args, archive: &Archive, context: &Context) -> Result<(), Failu
         return Ok(());
     }
     let clock = context.clock();
-    let drawing =
-        Drawing { style: args.style(context), clock: &clock, paint: context.paint(), screen: context.columns() };
+    let drawing = Drawing {
+        style: args.style(context),
+        clock: &clock,
+        paint: context.paint(),
+        screen: context.columns(),
+    };
     context.show(|page| {
         let mut is_first = true;
         for stored in conversations.iter().filter(|stored| stored.messages > 0) {

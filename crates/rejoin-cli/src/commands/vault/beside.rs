@@ -39,7 +39,8 @@ pub(super) fn copy_of(vault: &StoreUrl, context: &Context) -> Option<StoreUrl> {
 /// What to do about a vault beside a plain store: sealing or unsealing ended early.
 pub(super) fn hint(store: &StoreUrl, context: &Context) -> Option<String> {
     let path = store.path()?;
-    let mut others = [sealed(path), renamed(path, PLAIN, "")].into_iter().filter_map(|place| other(store, place));
+    let mut others =
+        [sealed(path), renamed(path, PLAIN, "")].into_iter().filter_map(|place| other(store, place));
     let vault = others.find(|store| is_vault(store, context))?.sealed();
     Some(format!(
         "a vault lies beside it, `{vault}`; run `rejoin vault encrypt` to go on sealing, or `rejoin --store {} vault \

@@ -14,10 +14,10 @@ use crate::commands::vault::unfinished::Unfinished;
 use crate::commands::vault::{Kinds, beside, explain_keys, new_slot, slots, vault_url};
 use crate::context::Context;
 use crate::error::{Failure, Kind};
+use crate::ui::consent::Shown;
 use crate::ui::json::Text;
 use crate::ui::progress::Unit;
 use crate::vault::{explain, new_passphrase};
-use crate::ui::consent::Shown;
 
 /// Encrypt the existing conversations
 ///
@@ -314,7 +314,12 @@ fn copy_all(from: &StoreUrl, to: &StoreUrl, context: &Context) -> Result<Convert
 
 /// Copies what was written to the old store until the configuration named the new one. Whoever wrote to it
 /// later is not told that it is saved ([`Context::refuse_switched`]).
-fn catch_up(from: &StoreUrl, to: &StoreUrl, converted: &mut Converted, context: &Context) -> Result<(), Failure> {
+fn catch_up(
+    from: &StoreUrl,
+    to: &StoreUrl,
+    converted: &mut Converted,
+    context: &Context,
+) -> Result<(), Failure> {
     let access = context.access()?;
     for _ in 0..ATTEMPTS {
         if from.is_as_converted(converted, &access)? {
@@ -327,11 +332,17 @@ fn catch_up(from: &StoreUrl, to: &StoreUrl, converted: &mut Converted, context: 
 }
 
 fn is_wanted(from: &StoreUrl, old: Old, context: &Context) -> bool {
-    old != Old::Ask || context.confirm(&Shown::line(&format!("Erase the old store {from}?")), false.into()).is_ok()
+    old != Old::Ask
+        || context.confirm(&Shown::line(&format!("Erase the old store {from}?")), false.into()).is_ok()
 }
 
 /// Erases the old store, after what was written to it meanwhile was copied as well.
-fn erase(from: &StoreUrl, to: &StoreUrl, converted: &mut Converted, context: &Context) -> Result<(), Failure> {
+fn erase(
+    from: &StoreUrl,
+    to: &StoreUrl,
+    converted: &mut Converted,
+    context: &Context,
+) -> Result<(), Failure> {
     let access = context.access()?;
     let mut attempt = 1;
     let left = loop {
@@ -400,7 +411,10 @@ fn tell_leftover(left: &Leftover, context: &Context) -> Result<(), Failure> {
     let keys = context.surroundings.state_directory()?.join("keys");
     for slot in &left.key_files {
         let file = keys.join(format!("{}-{slot}.key", left.vault));
-        context.note(&format!("Its key file opens copies of the vault; remove it when there are none: {}", file.display()));
+        context.note(&format!(
+            "Its key file opens copies of the vault; remove it when there are none: {}",
+            file.display()
+        ));
     }
     for slot in &left.secrets {
         context.manner.warn(
@@ -433,8 +447,12 @@ fn target(named: Option<&str>, from: &StoreUrl, context: &Context) -> Result<Sto
         StoreUrl::Vault(inner) => match inner.as_ref() {
             StoreUrl::Sqlite(path) => Ok(StoreUrl::Sqlite(beside::plain(path))),
             StoreUrl::Jsonl(root) => Ok(StoreUrl::Jsonl(beside::plain(root))),
-            other => Err(Failure::invalid(format!("`{other}` cannot be copied")).hint("name a store with `--to`")),
+            other => {
+                Err(Failure::invalid(format!("`{other}` cannot be copied")).hint("name a store with `--to`"))
+            }
         },
-        other => Err(Failure::invalid(format!("`{other}` cannot be copied")).hint("name a store with `--to`")),
+        other => {
+            Err(Failure::invalid(format!("`{other}` cannot be copied")).hint("name a store with `--to`"))
+        }
     }
 }

@@ -15,9 +15,9 @@ use serde::Serialize;
 
 use crate::context::Context;
 use crate::error::Failure;
-use crate::vault::{explain, new_passphrase_from};
 use crate::ui::consent::Shown;
 use crate::ui::json::Text;
+use crate::vault::{explain, new_passphrase_from};
 
 /// Encrypt conversations and manage their keys
 ///
@@ -122,13 +122,18 @@ fn accept(args: &AcceptArgs, context: &Context) -> Result<(), Failure> {
     url.accept(&access).map_err(|error| explain_keys(&url, error))?;
     if found.is_some() {
         let ids = [("vault", found), ("before", before)];
-        let facts: Vec<_> = ids.iter().filter_map(|(name, id)| Some((*name, noted::fact(id.as_ref()?)))).collect();
+        let facts: Vec<_> =
+            ids.iter().filter_map(|(name, id)| Some((*name, noted::fact(id.as_ref()?)))).collect();
         noted::audit(&url, AuditAction::Accepted, &facts, context);
     }
     if context.is_json() {
         return context.answer_json(&Accepted { accepted: Text(&url), vault: found, before });
     }
-    context.note(if found.is_some() { "The vault is accepted as it is." } else { "No vault is expected here any more." });
+    context.note(if found.is_some() {
+        "The vault is accepted as it is."
+    } else {
+        "No vault is expected here any more."
+    });
     Ok(())
 }
 
@@ -156,7 +161,8 @@ fn vault_url(context: &Context) -> Result<StoreUrl, Failure> {
     match context.store_url()? {
         url @ StoreUrl::Vault(_) => Ok(url),
         url => {
-            let begin = "run `rejoin vault init` to make one, or `rejoin vault encrypt` to seal what is there";
+            let begin =
+                "run `rejoin vault init` to make one, or `rejoin vault encrypt` to seal what is there";
             let hint = beside::hint(&url, context).unwrap_or_else(|| begin.to_owned());
             Err(Failure::invalid(format!("`{url}` is not a vault")).hint(hint))
         }

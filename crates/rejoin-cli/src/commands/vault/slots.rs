@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use rejoin::vault::{Added, Keys, Rotated, Reencrypted, SlotId, SlotKind};
+use rejoin::vault::{Added, Keys, Reencrypted, Rotated, SlotId, SlotKind};
 use rejoin::{AuditAction, ErrorKind, Existing, StoreUrl, Time};
 use serde::Serialize;
 
@@ -12,11 +12,11 @@ use crate::commands::vault::switch::use_store;
 use crate::commands::vault::{Kinds, explain_keys, new_passphrase_from, new_slot, vault_url};
 use crate::context::Context;
 use crate::error::Failure;
+use crate::ui::consent::Shown;
 use crate::ui::json::Text;
 use crate::ui::progress::Unit;
 use crate::ui::size;
 use crate::vault::new_passphrase;
-use crate::ui::consent::Shown;
 
 /// Create an empty vault
 ///
@@ -122,8 +122,7 @@ struct Replaced<'a> {
 }
 
 /// What changes for exports.
-const NOT_EXPORTED: &str =
-    "What you keep in it is not exported, handed off or committed unless you say so: rejoin keep ID --exportable yes";
+const NOT_EXPORTED: &str = "What you keep in it is not exported, handed off or committed unless you say so: rejoin keep ID --exportable yes";
 
 pub(super) fn init(args: &InitArgs, context: &Context) -> Result<(), Failure> {
     let url = context.store_url()?.sealed();
@@ -195,7 +194,9 @@ pub(super) fn remove(args: &RemoveArgs, context: &Context) -> Result<(), Failure
         Failure::from(error).hint("run `rejoin vault status` to see the ids of the slots")
     })?;
     let explained = |error: rejoin::Error| match error.kind() {
-        ErrorKind::NotFound => Failure::from(error).hint("run `rejoin vault status` to see the ids of the slots"),
+        ErrorKind::NotFound => {
+            Failure::from(error).hint("run `rejoin vault status` to see the ids of the slots")
+        }
         ErrorKind::Invalid => Failure::from(error).hint("run `rejoin vault add-slot recovery`"),
         _ => explain_keys(&url, error),
     };
@@ -203,7 +204,12 @@ pub(super) fn remove(args: &RemoveArgs, context: &Context) -> Result<(), Failure
     keys.check_removal(id).map_err(explained)?;
     context.confirm(&Shown::line(&format!("Remove slot {id} and rotate the keys?")), args.yes.into())?;
     let rotated = keys.remove_slot(id, Time::now()).map_err(explained)?;
-    audit(&url, AuditAction::SlotRemoved, &[("slot", fact(&id.to_string())), ("epoch", fact(&rotated.epoch))], context);
+    audit(
+        &url,
+        AuditAction::SlotRemoved,
+        &[("slot", fact(&id.to_string())), ("epoch", fact(&rotated.epoch))],
+        context,
+    );
     answer_rotated(&rotated, None, context)
 }
 
@@ -211,7 +217,8 @@ pub(super) fn rotate(args: &RotateArgs, context: &Context) -> Result<(), Failure
     let url = vault_url(context)?;
     let keys = url.keys(&context.access()?, Existing::Needed).map_err(|error| explain_keys(&url, error))?;
     let rotated = keys.rotate(Time::now()).map_err(|error| explain_keys(&url, error))?;
-    let facts = [("epoch", fact(&rotated.epoch)), ("keys", fact(&rotated.keys)), ("kept", fact(&rotated.kept.len()))];
+    let facts =
+        [("epoch", fact(&rotated.epoch)), ("keys", fact(&rotated.keys)), ("kept", fact(&rotated.kept.len()))];
     audit(&url, AuditAction::Rotated, &facts, context);
     let mut sealed = None;
     if args.reencrypt {
@@ -251,27 +258,50 @@ fn answer_rotated(rotated: &Rotated, sealed: Option<&Reencrypted>, context: &Con
         });
     }
     let mut answer = context.answer();
-    writeln!(answer, "Replaced the keys of the vault; {} wrapped anew.", size::count(rotated.keys, "data key", "data keys"))?;
+    writeln!(
+        answer,
+        "Replaced the keys of the vault; {} wrapped anew.",
+        size::count(rotated.keys, "data key", "data keys")
+    )?;
     if let Some(sealed) = sealed {
-        writeln!(answer, "Re-encrypted {}.", size::count(sealed.conversations, "conversation", "conversations"))?;
+        writeln!(
+            answer,
+            "Re-encrypted {}.",
+            size::count(sealed.conversations, "conversation", "conversations")
+        )?;
     }
     answer.flush()?;
     if let Some(sealed) = sealed.filter(|sealed| sealed.damaged > 0) {
-        let what = size::count(sealed.damaged, "conversation has records that do", "conversations have records that do");
-        context.manner.warn(&format!("{what} not open, and keep their keys"), Some("run `rejoin verify` to see which"));
+        let what = size::count(
+            sealed.damaged,
+            "conversation has records that do",
+            "conversations have records that do",
+        );
+        context
+            .manner
+            .warn(&format!("{what} not open, and keep their keys"), Some("run `rejoin verify` to see which"));
     }
     if rotated.unreadable > 0 {
-        let what = size::count(rotated.unreadable, "conversation has a key that does", "conversations have keys that do");
+        let what = size::count(
+            rotated.unreadable,
+            "conversation has a key that does",
+            "conversations have keys that do",
+        );
         context.manner.warn(&format!("{what} not open"), Some("run `rejoin verify` to see which"));
     }
     for slot in &rotated.kept {
         let (why, hint) = if rotated.unreached.contains(slot) {
-            ("its place did not answer", "unlock the keyring and run `rejoin vault rotate` again, or remove the slot")
+            (
+                "its place did not answer",
+                "unlock the keyring and run `rejoin vault rotate` again, or remove the slot",
+            )
         } else {
             ("it is not on this machine", "rotate there too, or remove the slot")
         };
         context.manner.warn(
-            &format!("slot `{slot}` kept its secret, because {why}; an older copy of the vault opens with it"),
+            &format!(
+                "slot `{slot}` kept its secret, because {why}; an older copy of the vault opens with it"
+            ),
             Some(hint),
         );
     }
@@ -288,7 +318,9 @@ impl<'a> From<&'a Added> for Slot<'a> {
 /// Tells recovery keys that no answer can tell.
 pub(super) fn warn_of_keys(added: &[Added], context: &Context) {
     for key in added.iter().filter_map(|slot| slot.recovery_key.as_ref()).filter_map(|key| key.as_text()) {
-        context.manner.warn(&format!("the slot was made; its recovery key is `{key}`"), Some("write it down"));
+        context
+            .manner
+            .warn(&format!("the slot was made; its recovery key is `{key}`"), Some("write it down"));
     }
 }
 

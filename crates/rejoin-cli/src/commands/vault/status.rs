@@ -1,7 +1,7 @@
 //! `rejoin vault status`
 
-use rejoin::{ErrorKind, StoreUrl};
 use rejoin::vault::{SlotStatus, VaultId, VaultStatus};
+use rejoin::{ErrorKind, StoreUrl};
 use serde::Serialize;
 
 use crate::commands::vault::slots::suggest_second;
@@ -41,11 +41,7 @@ pub(super) fn run(_args: Args, context: &Context) -> Result<(), Failure> {
     let clock = context.clock();
     let mut table = Table::new([Column::text("slot"), Column::text("kind"), Column::text("added")]);
     for slot in &status.slots {
-        table.push([
-            slot.id.to_string(),
-            slot.kind.to_string(),
-            clock.relative(slot.created_at.as_micros()),
-        ]);
+        table.push([slot.id.to_string(), slot.kind.to_string(), clock.relative(slot.created_at.as_micros())]);
     }
     context.show(|answer| {
         write!(answer, "{}", table.draw(context.columns(), context.paint()))?;
@@ -95,9 +91,7 @@ fn warn_of_copies(url: &StoreUrl, context: &Context) {
             "run `rejoin --store {} vault encrypt` to copy what it holds and erase it",
             quote::argument(&plain.to_string())
         );
-        context
-            .manner
-            .warn(&format!("the original store still exists, unencrypted: `{plain}`"), Some(&hint));
+        context.manner.warn(&format!("the original store still exists, unencrypted: `{plain}`"), Some(&hint));
     }
     if let Some(plain) = beside::copy_of(url, context) {
         context.manner.warn(

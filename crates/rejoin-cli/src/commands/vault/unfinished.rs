@@ -48,7 +48,13 @@ impl Unfinished {
         if let Some(before) = before {
             return Ok(before);
         }
-        let begun = Self { from: from.to_string(), to: to.to_string(), is_told: false, is_copied: false, vault: None };
+        let begun = Self {
+            from: from.to_string(),
+            to: to.to_string(),
+            is_told: false,
+            is_copied: false,
+            vault: None,
+        };
         begun.write(context)?;
         Ok(begun)
     }
@@ -67,7 +73,11 @@ impl Unfinished {
     }
 
     /// Notes the vault that is to be erased, or that none is.
-    pub(super) fn note_vault(&mut self, vault: Option<VaultStatus>, context: &Context) -> Result<(), Failure> {
+    pub(super) fn note_vault(
+        &mut self,
+        vault: Option<VaultStatus>,
+        context: &Context,
+    ) -> Result<(), Failure> {
         if self.vault == vault {
             return Ok(());
         }

@@ -146,7 +146,8 @@ impl<'a> Watch<'a> {
         let bytes = fresh.iter().map(|item| item.bytes()).sum::<u64>();
         let meter = Meter::start(self.context, "Importing", Unit::Bytes, bytes * 2, bytes);
         for item in fresh {
-            if self.is_ended() || self.import(item, teller, &mut |bytes| meter.advance(bytes))? == Next::Stop {
+            if self.is_ended() || self.import(item, teller, &mut |bytes| meter.advance(bytes))? == Next::Stop
+            {
                 break;
             }
         }
@@ -214,7 +215,8 @@ impl<'a> Watch<'a> {
     /// Writes down what was imported, and lets the search index follow.
     fn note(&mut self, teller: &mut Teller<'_>) -> Result<(), Failure> {
         let noted = self.work.note();
-        let noted = noted.and_then(|()| Ok(self.work.archive.maintenance().run(Task::Index, INDEXING).map(drop)?));
+        let noted =
+            noted.and_then(|()| Ok(self.work.archive.maintenance().run(Task::Index, INDEXING).map(drop)?));
         match noted {
             Err(failure) => self.wait(&failure, teller),
             Ok(()) => Ok(()),

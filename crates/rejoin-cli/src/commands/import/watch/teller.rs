@@ -79,9 +79,7 @@ impl<'a> Teller<'a> {
             }
         }
         match redaction::told(&imported.redacted) {
-            Some(_) if self.context.is_json() => {
-                self.event(&Event::Redacted { rules: &imported.redacted })
-            }
+            Some(_) if self.context.is_json() => self.event(&Event::Redacted { rules: &imported.redacted }),
             Some(told) => {
                 self.context.note(&told);
                 Ok(())
@@ -120,9 +118,7 @@ impl<'a> Teller<'a> {
     /// Tells that files went away.
     pub(super) fn gone(&self, paths: &[PathBuf]) -> Result<(), Failure> {
         if self.context.is_json() {
-            return paths
-                .iter()
-                .try_for_each(|path| self.event(&Event::Gone { path: json::path(path) }));
+            return paths.iter().try_for_each(|path| self.event(&Event::Gone { path: json::path(path) }));
         }
         if paths.len() > NAMED {
             let files = size::count(paths.len() as u64, "file is", "files are");
@@ -161,7 +157,11 @@ impl<'a> Teller<'a> {
         let (new, known) = (self.new.len() as u64, self.known.len() as u64);
         if self.context.is_json() {
             let messages = self.messages;
-            return self.event(&Event::Ended { messages, new_conversations: new, known_conversations: known });
+            return self.event(&Event::Ended {
+                messages,
+                new_conversations: new,
+                known_conversations: known,
+            });
         }
         // The terminal shows the interrupt where the cursor stands.
         if self.context.surroundings.terminal.stderr {
