@@ -97,7 +97,7 @@ impl Transcript<'_> {
         for block in &message.blocks {
             match block {
                 Block::Text(text) if message.role == Role::Assistant => {
-                    self.write_reply(&text.text, output)?
+                    self.write_reply(&text.text, output)?;
                 }
                 Block::Text(text) if self.length == Length::Short && attached_as(text).is_none() => {
                     self.write_said(message, &text.text, output)?;
