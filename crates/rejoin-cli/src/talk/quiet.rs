@@ -10,7 +10,8 @@ use crate::compaction;
 use crate::context::Context;
 use crate::error::Failure;
 use crate::provider::{Known, unknown};
-use crate::talk::session::{Overrides, command_of, initial_of, partner_of, tools_of};
+use crate::talk::partner::partner_of;
+use crate::talk::session::{Overrides, command_of, initial_of, tools_of};
 use crate::talk::tools::{self, ToolFlags};
 use crate::talk::{Partner, choose, writer};
 

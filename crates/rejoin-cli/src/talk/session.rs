@@ -1,21 +1,20 @@
 //! A talk made ready: its conversation, its provider, its initial context.
 
 use rejoin::{
-    Archive, AsyncRecorder, Conversation, ConversationId, Handle, Json, Settings, Status, StoredConversation,
+    Archive, AsyncRecorder, Conversation, ConversationId, Handle, Json, Status, StoredConversation,
 };
-use rejoin_agent::{Api, History, Summariser, Talk};
+use rejoin_agent::{History, Summariser, Talk};
 
 use crate::compaction;
 use crate::context::{Consent, Context};
 use crate::error::Failure;
 use crate::git::head_of;
 use crate::named;
-use crate::provider::Known;
 use crate::talk::choose::{self, Found};
 use crate::talk::command_file::{self, CommandFile};
 use crate::talk::initial::{Initial, Resumed, initial};
 use crate::talk::leftover::{self, Partial};
-use crate::talk::partner::{Partner, partner};
+use crate::talk::partner::{Partner, partner, partner_of, settings, with_command};
 use crate::talk::summary::{Describing, Occasion, note_base_url};
 use crate::talk::tools::{self, ToolFlags};
 use crate::talk::{Unsaved, banner, session_state, writer};
@@ -431,77 +430,6 @@ fn tell_changed_prompt(
             context.note("The project's instructions have changed since; the new ones apply.");
         }
         Some(_) | None => {}
-    }
-}
-
-/// Whom a conversation goes on with: those it was held with, unless this run names others.
-pub(super) fn partner_of(
-    context: &Context,
-    stored: &StoredConversation,
-    command: Option<&CommandFile>,
-    overrides: &Overrides,
-) -> Result<Partner, Failure> {
-    let before = &stored.conversation.settings;
-    let mut wanted = overrides.clone();
-    if overrides.provider.is_none() {
-        // Who talked without a model did not choose that for ever.
-        let is_chosen = |name: &String| name != Api::Offline.as_str();
-        wanted.provider = before.provider.clone().filter(is_chosen);
-    }
-    let is_same_provider = wanted.provider == before.provider;
-    if overrides.model.is_none() && is_same_provider {
-        wanted.model.clone_from(&before.model);
-    }
-    let is_named = overrides.provider.is_some() || overrides.model.is_some();
-    let chosen = match partner(context, &wanted) {
-        // What it was held with may be gone; a conversation can go on with any provider.
-        Err(failure) if !is_named && before.provider.is_some() => {
-            let instead = partner(context, &with_command(context, overrides.clone(), command))?;
-            context.manner.warn(
-                &format!("cannot go on with {}: {}", banner::talked_with(before), failure.summary()),
-                None,
-            );
-            instead
-        }
-        outcome => outcome?,
-    };
-    let now = settings(&chosen, None, None);
-    if !is_named && now.provider == before.provider && differs_from_configured(context, &now) {
-        context.note(&format!("Using {}, as this conversation did.", banner::talked_with(&now)));
-    }
-    let differs = now.provider != before.provider || now.model != before.model;
-    if differs && before.provider.is_some() && is_named {
-        context.note(&format!(
-            "The conversation was held with {}; it goes on with {}.",
-            banner::talked_with(before),
-            banner::talked_with(&now)
-        ));
-    }
-    Ok(chosen)
-}
-
-/// Whether a new conversation would be held with another provider or model, as the configuration says.
-fn differs_from_configured(context: &Context, now: &Settings) -> bool {
-    let Some(name) = context.config.provider() else { return false };
-    let model = Known::named(&context.config, name).and_then(|known| known.model);
-    now.provider.as_deref() != Some(name) || (model.is_some() && now.model != model)
-}
-
-/// A command names the model unless the user does.
-fn with_command(context: &Context, mut overrides: Overrides, command: Option<&CommandFile>) -> Overrides {
-    if overrides.model.is_none() {
-        overrides.model = command.and_then(|command| command.allowed_model(context));
-    }
-    overrides
-}
-
-fn settings(partner: &Partner, command: Option<&CommandFile>, hash: Option<String>) -> Settings {
-    Settings {
-        provider: Some(partner.provider.name().to_owned()),
-        model: Some(partner.model.clone()),
-        command: command.map(|command| command.name.clone()),
-        prompt_hash: hash,
-        tools: command.and_then(|command| command.tools.clone()).unwrap_or_default(),
     }
 }
 
