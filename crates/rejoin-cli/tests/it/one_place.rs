@@ -49,6 +49,7 @@ fn files_that_a_folder_brings_along_are_read_in_one_file() {
         "logging.rs",
         "private.rs",
         "project_file.rs",
+        "prompt/commands/edit.rs",
         "surroundings.rs",
         "talk/writer.rs",
         "ui/when.rs",

@@ -76,7 +76,7 @@ fn a_file_that_cannot_be_attached_is_told_and_the_line_can_be_corrected() {
     let told = [
         ("@missing.txt", "there is no file `missing.txt`"),
         ("@huge.txt", "it is larger than 256 kB"),
-        ("@data.bin", "it is neither text nor an image (PNG, JPEG, GIF, WebP)"),
+        ("@data.bin", "it is neither text nor an image"),
         ("@link.txt", "it is a link that leads out of the project"),
     ];
     for (line, failure) in told {
