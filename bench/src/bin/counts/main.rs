@@ -1,8 +1,8 @@
 //! Counts the instructions and syncs of common commands and compares them with the baseline in `counts.md`.
 //!
 //! The load of the machine adds little to a count, so a 5 % limit is reliable: a command that waits for
-//! another thread
-//! may do more meanwhile, so a count above the baseline is repeated. `counts --write` replaces the baseline.
+//! another thread may do more meanwhile, so a count above the baseline is repeated. `counts --write` replaces
+//! the baseline.
 //! `counts sqlite` counts this store only. Vaults are counted when they are named, and not
 //! compared: what they take varies from one fill to the next by more than the limit.
 

@@ -1,8 +1,7 @@
 //! What a shell completes. The scripts of `rejoin completions` ask `rejoin __complete SHELL INDEX WORD…`.
 //!
 //! Whoever presses Tab wants an answer at once, or none: nothing is asked, every failure is silent, and a
-//! vault is
-//! not unlocked.
+//! vault is not unlocked.
 
 mod line;
 mod offers;

@@ -15,8 +15,7 @@ const MOST_KEPT: usize = 64 << 10;
 
 impl Prompt<'_> {
     /// Runs a command in the user's shell and shows its output. Without a command, forgets the output of
-    /// those
-    /// before.
+    /// those before.
     pub(super) fn shell(&mut self, command: &str) -> Result<(), Failure> {
         if command.is_empty() {
             let forgotten = std::mem::take(&mut self.command_output).len() as u64;

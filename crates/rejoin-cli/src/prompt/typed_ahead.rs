@@ -125,8 +125,7 @@ mod tests {
     use super::*;
 
     /// Types keys, each so many milliseconds after the one before. Returns what is kept and after how many
-    /// keys
-    /// the reply was stopped.
+    /// keys the reply was stopped.
     fn typed(keys: &[(u64, &[u8])]) -> (Option<String>, Option<usize>) {
         let mut ahead = TypedAhead::kept(Hangup::default());
         let mut now = Instant::now();

@@ -12,8 +12,7 @@ use crate::ui::paint::{Meaning, Paint};
 use crate::ui::{clean, escape, fit, size};
 
 /// About how many columns the lines around the conversation take: what is resumed, whom it is talked with,
-/// how
-/// much is above.
+/// how much is above.
 const AROUND: [usize; 5] = [40, 50, 38, 60, 40];
 
 /// Empty rows around the conversation, and the next line.

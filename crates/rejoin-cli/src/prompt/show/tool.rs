@@ -28,8 +28,7 @@ pub(super) fn line(what: &str, output: &Output, took: Duration, columns: usize, 
 }
 
 /// The first lines of a long answer, below the line of its tool; nothing of a short one. `whole` says how to
-/// see
-/// all of it, where there is a way.
+/// see all of it, where there is a way.
 pub(super) fn preview(output: &Output, whole: Option<&str>, columns: usize, paint: Paint) -> String {
     let text = clean::block(text(output).trim_matches('\n'));
     let lines: Vec<&str> = text.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
