@@ -1,11 +1,11 @@
 //! How long a vault takes to get new keys, for so many conversations of so many messages.
 //!
 //! `cargo run --profile dist -p rejoin-bench --bin rotating -- 10000x20 500x2000 jsonl:10000x20` measures
-//! vaults of so many conversations by so many messages. The middle one of three rotations counts, beside one write
-//! that is synced, and beside a vault of as many short conversations. It fails beyond its bars: two seconds
-//! for up to ten thousand conversations, whatever they hold, and no more than twice the processor time of
-//! short ones, with room for a fold of the log. With `--processor` the first bar is one of processor time
-//! too, so that a busy machine or a slow disk changes little.
+//! vaults of so many conversations by so many messages. The middle one of three rotations counts, beside one
+//! write that is synced, and beside a vault of as many short conversations. It fails beyond its bars: two
+//! seconds for up to ten thousand conversations, whatever they hold, and no more than twice the processor
+//! time of short ones, with room for a fold of the log. With `--processor` the first bar is one of processor
+//! time too, so that a busy machine or a slow disk changes little.
 
 use std::path::Path;
 use std::process::ExitCode;

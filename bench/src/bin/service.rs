@@ -2,10 +2,10 @@
 //! it and over files, whose keys are replaced after each purge.
 //!
 //! `cargo run --profile dist -p rejoin-bench --bin service` prints them beside their bars, and fails beyond
-//! one. A
-//! directory can be named to measure in. Of each, the slowest but one in twenty counts. With `--processor`
-//! the clock counts what the processor did for it and nothing else, so that a busy machine or a slow disk
-//! changes little. With `--databases` files are left out, which an unoptimised build is too slow for.
+//! one. A directory can be named to measure in. Of each, the slowest but one in twenty counts. With
+//! `--processor` the clock counts what the processor did for it and nothing else, so that a busy machine or a
+//! slow disk changes little. With `--databases` files are left out, which an unoptimised build is too slow
+//! for.
 
 use std::path::Path;
 use std::process::ExitCode;

@@ -1,9 +1,9 @@
 //! How long a search of a vault takes in a new process, what its index costs, and how it catches up.
 //!
 //! `cargo run --profile dist -p rejoin-bench --bin vault -- 20x10000 10000x20 jsonl:20x1000` measures vaults
-//! of so many conversations by so many messages. Each search is made by a process of its own, so that nothing is in
-//! memory but what the operating system keeps of the files. The middle one of five counts. It fails where a
-//! search is beyond its bar: a second, for up to 200,000 messages.
+//! of so many conversations by so many messages. Each search is made by a process of its own, so that nothing
+//! is in memory but what the operating system keeps of the files. The middle one of five counts. It fails
+//! where a search is beyond its bar: a second, for up to 200,000 messages.
 //!
 //! `fill PLACE 10000x20` makes such a vault and leaves it; `ask sqlite PLACE search WORDS` searches it once.
 
