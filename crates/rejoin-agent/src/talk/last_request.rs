@@ -4,7 +4,7 @@
 //! what is new costs the full price. Where that cannot be, because a tool, the instructions or a message
 //! changed, a person is told which, and about how much is sent again.
 
-use rejoin::MessageId;
+use rejoin::{Archive, Message, MessageId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -76,6 +76,18 @@ impl Sending {
         }
         let summary = history.newest_compaction().and_then(|place| history.id_at(place));
         Some(Self { pieces, head: history.newest(), summary })
+    }
+
+    /// The same without secrets. What is remembered lies in the store, where a hash of a text with a secret
+    /// would let anybody try out what the secret is.
+    pub(super) fn redacted(mut self, archive: &Archive) -> Self {
+        let redaction = archive.redaction();
+        for (_, text) in &mut self.pieces {
+            if let Some(redacted) = redaction.apply(&Message::user(text.as_str())) {
+                *text = redacted.text();
+            }
+        }
+        self
     }
 
     /// What is remembered of it.
@@ -194,7 +206,7 @@ fn hash<'a>(texts: impl Iterator<Item = &'a str>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use rejoin::Message;
+    use rejoin::Redaction;
     use serde_json::json;
 
     use super::*;
@@ -273,6 +285,23 @@ mod tests {
 
         assert!(told.starts_with("a summary stands for earlier messages now, so about "), "{told}");
         assert_eq!(elsewhere, None);
+    }
+
+    #[test]
+    fn a_secret_leaves_no_trace_in_what_is_remembered() {
+        let archive = Archive::open("memory:").unwrap().with_redaction(Redaction::new());
+        let remembered = |secret: &str| {
+            let said = format!("my password is \"{secret}\", and the rest is the same");
+            request("s", &["run"], &[&said]).redacted(&archive).remembered()
+        };
+        let unguarded = |secret: &str| request("s", &["run"], &[secret]).remembered();
+
+        let stored = remembered("hunter-27-Tango").blocks.pop().unwrap();
+
+        let marker = archive.redaction().apply(&Message::user("my password is \"hunter-27-Tango\"")).unwrap();
+        let marker = marker.text().split('"').nth(1).unwrap().to_owned();
+        assert_eq!(remembered(&marker).blocks.pop().unwrap(), stored);
+        assert_ne!(unguarded("hunter-27-Tango"), unguarded("hunter-28-Tango"));
     }
 
     #[test]

@@ -44,7 +44,8 @@ impl RequestMemory {
         body: &str,
         history: &History,
     ) -> Option<String> {
-        let sending = Sending::read(provider, body, history)?;
+        let (sending, archive) = (Sending::read(provider, body, history)?, self.archive.clone());
+        let sending = spawn_blocking(move || sending.redacted(&archive)).await.ok()?;
         let mut state = self.state.lock().await;
         if let Some(writing) = state.writing.take() {
             let _ = writing.await;
