@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use rejoin::{Archive, AsyncRecorder, Conversation, Message};
 use rejoin_agent::{
-    Api, ErrorKind, Event, Future, History, Listener, Piece, Provider, Reply, Request, Stop, Talk,
+    Api, ErrorKind, Future, History, Listener, Piece, Provider, Reply, Request, Stop, Talk, TurnEvent,
 };
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt};
 use tokio::sync::mpsc;
@@ -142,7 +142,7 @@ async fn turn(url: &str, server: SocketAddr) -> Result<Turn, Failure> {
     let showing = tokio::spawn(async move {
         let mut arrivals = Vec::new();
         while let Some(event) = heard.recv().await {
-            if matches!(event, Event::Piece(Piece::Text(_))) {
+            if matches!(event, TurnEvent::Piece(Piece::Text(_))) {
                 arrivals.push(Instant::now());
             }
         }

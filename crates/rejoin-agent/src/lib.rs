@@ -20,10 +20,11 @@ pub use environment::Environment;
 pub use error::{Error, ErrorKind, Result};
 pub use mcp::{ServerSpec, Servers};
 pub use providers::{
-    Api, Future, Http, HttpSettings, Key, KeyLookup, KeySource, LimitField, Listener, Offline, ParallelCalls,
-    Piece, Preset, Provider, Quirks, Reply, Request, Stop, ThinkingBudget, ToolSpec, context_window, presets,
+    Api, ApiKey, Future, Http, HttpSettings, KeyLookup, KeySource, LimitField, Listener, Offline,
+    ParallelCalls, Piece, Preset, Provider, Quirks, Reply, Request, Stop, ThinkingBudget, ToolSpec,
+    context_window, presets,
 };
 pub use summarise::{Summariser, SummaryRequests, is_summary_due, summarise};
-pub use talk::{Ended, Event, History, NextRequest, Talk};
+pub use talk::{Ended, History, NextRequest, Talk, TurnEvent};
 pub use tokens::Estimate;
 pub use tools::{Builtin, Decision, Output, Plan, Prepared, Rules, Subject, Tool, Toolbox, Verdict};

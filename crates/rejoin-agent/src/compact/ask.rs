@@ -17,7 +17,7 @@ const MAX_TOKENS: u64 = 12_000;
 
 /// A summary.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Answer {
+pub(super) struct SummaryReply {
     /// What the model wrote; empty when it wrote nothing that can be read.
     pub(super) text: String,
     /// How many of the oldest messages it could not be shown.
@@ -28,22 +28,22 @@ pub(super) struct Answer {
 
 /// Who is asked, and what comes before the view.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Summary<'a> {
+pub(super) struct SummaryRequest<'a> {
     pub(super) provider: &'a dyn Provider,
     pub(super) model: &'a str,
     pub(super) system: &'a str,
     pub(super) tools: &'a [ToolSpec],
 }
 
-impl Summary<'_> {
+impl SummaryRequest<'_> {
     /// Asks for a summary of a view. Messages in `protected` are shown in any case, and so are system
     /// messages and the last one of the user, which may be a summary.
     ///
     /// An answer that cannot be read is an empty summary.
-    pub(super) async fn ask(&self, shown: View<'_>, protected: &HashSet<MessageId>) -> Result<Answer> {
+    pub(super) async fn ask(&self, shown: View<'_>, protected: &HashSet<MessageId>) -> Result<SummaryReply> {
         let recipient = self.provider.recipient();
         let mut units = units(shown.messages, protected);
-        let mut answer = Answer::default();
+        let mut answer = SummaryReply::default();
         // How many messages are left out next: 1, 1, 2, 4, …
         let mut step = 1;
         let mut failures = 0;
@@ -56,11 +56,11 @@ impl Summary<'_> {
                     continue;
                 }
                 Ok(reply) if has_calls(&reply) || reply.stop == Stop::Refused => {
-                    return Ok(Answer { usage: reply.message.usage, ..answer });
+                    return Ok(SummaryReply { usage: reply.message.usage, ..answer });
                 }
                 Ok(reply) => {
                     let text = reply.message.text();
-                    return Ok(Answer { text, usage: reply.message.usage, ..answer });
+                    return Ok(SummaryReply { text, usage: reply.message.usage, ..answer });
                 }
                 Err(error) if error.kind() == ErrorKind::Malformed => return Ok(answer),
                 Err(error) if error.kind() != ErrorKind::TooLong => return Err(error),
@@ -80,7 +80,7 @@ impl Summary<'_> {
 
     async fn attempt(
         &self,
-        units: &[Unit<'_>],
+        units: &[MessageUnit<'_>],
         recipient: &Recipient,
         failures: u32,
         tools: &[ToolSpec],
@@ -115,14 +115,14 @@ pub(super) fn asking<'a>(mut messages: Vec<Viewed<'a>>) -> Vec<Viewed<'a>> {
 }
 
 /// Messages that can only be left out together: a reply and the results of its calls.
-struct Unit<'a> {
+struct MessageUnit<'a> {
     messages: Vec<Viewed<'a>>,
     is_needed: bool,
 }
 
-fn units<'a>(messages: Vec<Viewed<'a>>, protected: &HashSet<MessageId>) -> Vec<Unit<'a>> {
+fn units<'a>(messages: Vec<Viewed<'a>>, protected: &HashSet<MessageId>) -> Vec<MessageUnit<'a>> {
     let newest = messages.iter().rposition(|viewed| viewed.message.role == Role::User);
-    let mut units: Vec<Unit<'a>> = Vec::new();
+    let mut units: Vec<MessageUnit<'a>> = Vec::new();
     for (place, viewed) in messages.into_iter().enumerate() {
         let is_needed = viewed.message.role == Role::System
             || Some(place) == newest
@@ -132,14 +132,14 @@ fn units<'a>(messages: Vec<Viewed<'a>>, protected: &HashSet<MessageId>) -> Vec<U
                 unit.is_needed |= is_needed;
                 unit.messages.push(viewed);
             }
-            None => units.push(Unit { messages: vec![viewed], is_needed }),
+            None => units.push(MessageUnit { messages: vec![viewed], is_needed }),
         }
     }
     units
 }
 
 /// Leaves out the oldest messages that may be, at least `least` of them if there are, and returns how many.
-fn leave_out(units: &mut Vec<Unit<'_>>, least: u64) -> u64 {
+fn leave_out(units: &mut Vec<MessageUnit<'_>>, least: u64) -> u64 {
     let mut left_out = 0;
     units.retain(|unit| {
         let stays = unit.is_needed || left_out >= least;

@@ -14,12 +14,12 @@ use rejoin::view::{Compaction, Fact, Summarised};
 use rejoin::{Message, MessageId, SavingState};
 use tokio::sync::mpsc;
 
-use crate::compact::ask::{Summary, asking};
-use crate::compact::weigh::Initial;
-pub(crate) use crate::compact::when::{Compactor, Moment};
+use crate::compact::ask::{SummaryRequest, asking};
+use crate::compact::weigh::ViewPrefix;
+pub(crate) use crate::compact::when::{CompactionMoment, Compactor};
 use crate::error::{Error, ErrorKind, Result};
 use crate::providers::ToolSpec;
-use crate::talk::{Event, Talk};
+use crate::talk::{Talk, TurnEvent};
 
 /// The field of a reply's `extra` that names its model.
 const MODEL: &str = "model";
@@ -128,10 +128,10 @@ impl Talk {
     }
 
     /// Compacts now. A failure leaves everything as it was; it is the error,
-    /// and told as an [`Event::Warning`] too.
+    /// and told as an [`TurnEvent::Warning`] too.
     ///
     /// Dropping the future leaves everything as it was, or the compaction complete.
-    pub async fn compact(&mut self, events: &mpsc::UnboundedSender<Event>) -> Result<Compacted> {
+    pub async fn compact(&mut self, events: &mpsc::UnboundedSender<TurnEvent>) -> Result<Compacted> {
         // What was dropped without a word comes first.
         self.interrupt(events).await?;
         self.compactor.start_over();
@@ -142,7 +142,7 @@ impl Talk {
     /// What compacting now would do. Nothing is asked or written.
     pub async fn foresee(&self) -> Foreseen {
         let specs = self.specs().await;
-        let initial = Initial::new(&self.system, specs.clone());
+        let initial = ViewPrefix::new(&self.system, specs.clone());
         let settings = self.compact_settings();
         let (recipient, said) = (self.provider.recipient(), self.history.said());
         let before = self.history.view(&recipient);
@@ -232,9 +232,9 @@ impl Talk {
         self.compactor.settings.clone().unwrap_or_default()
     }
 
-    fn summary<'a>(&'a self, settings: &'a CompactSettings, tools: &'a [ToolSpec]) -> Summary<'a> {
+    fn summary<'a>(&'a self, settings: &'a CompactSettings, tools: &'a [ToolSpec]) -> SummaryRequest<'a> {
         let model = settings.model.as_deref().unwrap_or(&self.model);
-        Summary { provider: self.provider.as_ref(), model, system: &self.system, tools }
+        SummaryRequest { provider: self.provider.as_ref(), model, system: &self.system, tools }
     }
 
     /// Finds out the ids of messages that had to wait to be stored.

@@ -6,10 +6,10 @@ use rejoin::view::{Compaction, Spoken, Summarised};
 use rejoin::{Block, Message, Role, Usage};
 use tokio::sync::mpsc;
 
-use crate::compact::ask::{Answer, protected};
+use crate::compact::ask::{SummaryReply, protected};
 use crate::compact::{CompactSettings, Compacted, OnFailure};
 use crate::error::{Error, ErrorKind, Result};
-use crate::talk::{Event, Talk};
+use crate::talk::{Talk, TurnEvent};
 
 /// What is said when no summary can be had.
 const FAILED: &str = "Compression failed, conversation may hit limits soon";
@@ -19,16 +19,16 @@ impl Talk {
     pub(super) async fn compact_told(
         &mut self,
         pending: Option<usize>,
-        events: &mpsc::UnboundedSender<Event>,
+        events: &mpsc::UnboundedSender<TurnEvent>,
     ) -> Result<(Compacted, Option<Usage>)> {
-        let warn = |warning: String| drop(events.send(Event::Warning(warning)));
+        let warn = |warning: String| drop(events.send(TurnEvent::Warning(warning)));
         match self.compact_now(pending, events).await {
             Ok((compacted, usage)) => {
                 if compacted.trimmed > 0 {
                     let trimmed = compacted.trimmed;
                     warn(format!("Trimmed {trimmed} older item(s) before compacting to fit context window"));
                 }
-                let _ = events.send(Event::Compacted(compacted.clone()));
+                let _ = events.send(TurnEvent::Compacted(compacted.clone()));
                 Ok((compacted, usage))
             }
             Err(error) => {
@@ -41,13 +41,13 @@ impl Talk {
     async fn compact_now(
         &mut self,
         pending: Option<usize>,
-        events: &mpsc::UnboundedSender<Event>,
-    ) -> Result<(Compacted, Option<Usage>), Failure> {
+        events: &mpsc::UnboundedSender<TurnEvent>,
+    ) -> Result<(Compacted, Option<Usage>), CompactionFailure> {
         if self.learn_ids().await.is_err() {
             tracing::debug!("the ids of messages that waited could not be read");
         }
         if self.history.newest_compaction().map_or(0, |summary| summary + 1) == self.history.len() {
-            return Err(Failure::Nothing);
+            return Err(CompactionFailure::Nothing);
         }
         let settings = self.compact_settings();
         let specs = self.specs().await;
@@ -55,7 +55,7 @@ impl Talk {
         let estimate = self.estimate();
         let initial = self.compactor.initial.tokens(&estimate);
         self.check_window(&settings, initial)?;
-        let _ = events.send(Event::Compacting);
+        let _ = events.send(TurnEvent::Compacting);
         let recipient = self.provider.recipient();
         let asked = self
             .summary(&settings, &specs)
@@ -64,21 +64,24 @@ impl Talk {
         let mut why = "The model gave no summary.".to_owned();
         let answer = match (asked, settings.on_failure) {
             (Ok(answer), _) => answer,
-            (Err(error), _) if error.kind() == ErrorKind::TooLong => return Err(Failure::TooLarge(error)),
-            (Err(error), OnFailure::Keep) => return Err(Failure::NoSummary(error)),
+            (Err(error), _) if error.kind() == ErrorKind::TooLong => {
+                return Err(CompactionFailure::TooLarge(error));
+            }
+            (Err(error), OnFailure::Keep) => return Err(CompactionFailure::NoSummary(error)),
             (Err(error), OnFailure::Placeholder) => {
                 why = format!("No summary could be had: {}.", causes(&error));
-                Answer::default()
+                SummaryReply::default()
             }
         };
         let stored = self.stored_history().await?;
         let (mut message, compaction) = self.compaction(&answer, &settings, pending, initial, &stored)?;
         message.usage.clone_from(&answer.usage);
         if answer.text.trim().is_empty() {
-            let _ = events.send(Event::Warning(format!("{why} `{}` stands for it.", Compaction::NO_SUMMARY)));
+            let _ =
+                events.send(TurnEvent::Warning(format!("{why} `{}` stands for it.", Compaction::NO_SUMMARY)));
         }
         let summary = message.text();
-        self.keep(vec![message], events).await.map_err(Failure::Store)?;
+        self.keep(vec![message], events).await.map_err(CompactionFailure::Store)?;
         let compacted = Compacted {
             message: self.history.newest(),
             summary,
@@ -91,7 +94,7 @@ impl Talk {
     }
 
     /// Fails when what no compaction takes away fills the window.
-    fn check_window(&self, settings: &CompactSettings, initial: u64) -> Result<(), Failure> {
+    fn check_window(&self, settings: &CompactSettings, initial: u64) -> Result<(), CompactionFailure> {
         let Some(window) = settings.window else { return Ok(()) };
         let (estimate, said) = (self.estimate(), self.history.said());
         let stays = said.iter().filter(|said| {
@@ -99,14 +102,14 @@ impl Talk {
             said.is_pinned || said.message.role == Role::System || said.message.blocks.iter().any(is_snapshot)
         });
         let needed = initial + stays.map(|said| estimate.message(said.message)).sum::<u64>();
-        if needed >= window { Err(Failure::SmallWindow { needed, window }) } else { Ok(()) }
+        if needed >= window { Err(CompactionFailure::SmallWindow { needed, window }) } else { Ok(()) }
     }
 
     /// Each message as it is stored, where that is other than it was said: what is cut out of it must not
     /// bring back half of what is not kept.
-    async fn stored_history(&self) -> Result<Vec<Option<Message>>, Failure> {
+    async fn stored_history(&self) -> Result<Vec<Option<Message>>, CompactionFailure> {
         let archive = self.recorder.with(|recorder| recorder.handle().archive().clone());
-        let archive = archive.await.map_err(|error| Failure::Store(error.into()))?;
+        let archive = archive.await.map_err(|error| CompactionFailure::Store(error.into()))?;
         Ok(self.history.messages().map(|message| archive.redaction().apply(message)).collect())
     }
 
@@ -114,12 +117,12 @@ impl Talk {
     /// for an answer stays whole if it can.
     fn compaction(
         &self,
-        answer: &Answer,
+        answer: &SummaryReply,
         settings: &CompactSettings,
         pending: Option<usize>,
         initial: u64,
         stored: &[Option<Message>],
-    ) -> Result<(Message, Compaction), Failure> {
+    ) -> Result<(Message, Compaction), CompactionFailure> {
         let (recipient, mut said, estimate) =
             (self.provider.recipient(), self.history.said(), self.estimate());
         for (said, stored) in said.iter_mut().zip(stored) {
@@ -133,7 +136,7 @@ impl Talk {
                 pending,
             };
             Compaction::of(&said, self.history.ignored(), &recipient, summarised, &|text| estimate.text(text))
-                .map_err(|error| Failure::Store(error.into()))
+                .map_err(|error| CompactionFailure::Store(error.into()))
         };
         let (message, compaction) = make(pending)?;
         let limit = self.compactor.limit();
@@ -143,11 +146,11 @@ impl Talk {
         let can_be_cut = Spoken::all(&said).iter().any(|spoken| Some(spoken.place) == pending);
         let (message, compaction) = if helps || !can_be_cut { (message, compaction) } else { make(None)? };
         if compaction.tokens_after >= compaction.tokens_before {
-            return Err(Failure::NoShorter);
+            return Err(CompactionFailure::NoShorter);
         }
         match settings.window {
             Some(window) if initial + compaction.tokens_after > window => {
-                Err(Failure::StillTooLong { tokens: initial + compaction.tokens_after, window })
+                Err(CompactionFailure::StillTooLong { tokens: initial + compaction.tokens_after, window })
             }
             _ => Ok((message, compaction)),
         }
@@ -156,7 +159,7 @@ impl Talk {
 
 /// Why nothing was compacted.
 #[derive(Debug)]
-enum Failure {
+enum CompactionFailure {
     /// Nothing was said since the last compaction.
     Nothing,
     /// What always stays fills the window.
@@ -173,7 +176,7 @@ enum Failure {
     Store(Error),
 }
 
-impl Failure {
+impl CompactionFailure {
     /// What a person is told.
     fn warnings(&self) -> Vec<String> {
         match self {
@@ -206,10 +209,12 @@ impl Failure {
     }
 }
 
-impl From<Failure> for Error {
-    fn from(failure: Failure) -> Self {
+impl From<CompactionFailure> for Error {
+    fn from(failure: CompactionFailure) -> Self {
         match failure {
-            Failure::TooLarge(cause) | Failure::NoSummary(cause) | Failure::Store(cause) => cause,
+            CompactionFailure::TooLarge(cause)
+            | CompactionFailure::NoSummary(cause)
+            | CompactionFailure::Store(cause) => cause,
             other => Self::new(other.kind(), "the conversation was not compacted")
                 .because(other.warnings().join(" ")),
         }

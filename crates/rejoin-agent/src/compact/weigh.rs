@@ -5,18 +5,18 @@
 use std::sync::OnceLock;
 
 use crate::providers::{Request, ToolSpec};
-use crate::talk::{CountedBy, Known, Talk};
+use crate::talk::{CountedBy, KnownTokens, Talk};
 use crate::tokens::Estimate;
 
 /// What comes before every view: the system prompt and the tools.
 #[derive(Debug, Default)]
-pub(super) struct Initial {
+pub(super) struct ViewPrefix {
     system: String,
     specs: Vec<ToolSpec>,
     tokens: OnceLock<u64>,
 }
 
-impl Initial {
+impl ViewPrefix {
     pub(super) fn new(system: &str, specs: Vec<ToolSpec>) -> Self {
         Self { system: system.to_owned(), specs, tokens: OnceLock::new() }
     }
@@ -54,7 +54,7 @@ impl Talk {
     }
 
     /// What is known of the tokens of the next request without counting.
-    pub(super) fn known(&self) -> Known {
+    pub(super) fn known(&self) -> KnownTokens {
         self.history.known(|reply| self.compactor.is_by(&self.model, reply))
     }
 

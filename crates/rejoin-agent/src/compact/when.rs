@@ -5,10 +5,10 @@ use rejoin::view::Compaction;
 use rejoin::{Message, Usage};
 use tokio::sync::mpsc;
 
-use crate::compact::weigh::Initial;
+use crate::compact::weigh::ViewPrefix;
 use crate::compact::{CompactSettings, MODEL};
 use crate::error::{Error, Result};
-use crate::talk::{CountedBy, Event, Talk};
+use crate::talk::{CountedBy, Talk, TurnEvent};
 
 /// After so many turns in a row that compacting did not help, a person has to ask for it.
 const MOST_FAILURES: u32 = 3;
@@ -17,7 +17,7 @@ const MOST_FAILURES: u32 = 3;
 #[derive(Debug, Default)]
 pub(crate) struct Compactor {
     pub(super) settings: Option<CompactSettings>,
-    pub(super) initial: Initial,
+    pub(super) initial: ViewPrefix,
     /// What the model calls itself, which may be more exact than what it is asked for by.
     own_name: Option<String>,
     /// How many turns in a row compacting did not help.
@@ -34,7 +34,7 @@ pub(crate) struct Compactor {
 
 /// When the window is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Moment {
+pub(crate) enum CompactionMoment {
     /// Before a request of a turn; the message at this place is not answered yet.
     BeforeRequest {
         /// Which.
@@ -53,7 +53,7 @@ impl Compactor {
     /// Another model may be asked: what was learned of the last one does not hold.
     pub(crate) fn forget_model(&mut self) {
         self.own_name = None;
-        self.initial = Initial::default();
+        self.initial = ViewPrefix::default();
         self.start_over();
     }
 
@@ -81,8 +81,8 @@ impl Compactor {
     }
 
     /// A turn that ends without a failure ends a row of them, also where the window is not known.
-    fn end_turn(&mut self, moment: Moment) {
-        if moment == Moment::AfterTurn {
+    fn end_turn(&mut self, moment: CompactionMoment) {
+        if moment == CompactionMoment::AfterTurn {
             self.is_held = false;
             if !self.has_failed {
                 self.start_over();
@@ -138,19 +138,21 @@ impl Talk {
     /// failure is told and does not end the turn.
     pub(crate) async fn compact_when_full(
         &mut self,
-        moment: Moment,
-        events: &mpsc::UnboundedSender<Event>,
+        moment: CompactionMoment,
+        events: &mpsc::UnboundedSender<TurnEvent>,
     ) -> Option<Usage> {
         let Some(limit) = self.compactor.limit() else {
             self.compactor.end_turn(moment);
             return None;
         };
         let pending = match moment {
-            Moment::BeforeRequest { .. } if self.compactor.is_held || self.history.is_just_undone() => {
+            CompactionMoment::BeforeRequest { .. }
+                if self.compactor.is_held || self.history.is_just_undone() =>
+            {
                 return None;
             }
-            Moment::BeforeRequest { pending } => Some(pending),
-            Moment::AfterTurn => {
+            CompactionMoment::BeforeRequest { pending } => Some(pending),
+            CompactionMoment::AfterTurn => {
                 self.compactor.is_held = false;
                 None
             }
@@ -164,7 +166,7 @@ impl Talk {
         let is_counted = known.by == CountedBy::Provider;
         if self.weigh(Some(limit)) <= limit {
             // A provider that does not count has said nothing else after a turn.
-            if is_counted || moment == Moment::AfterTurn {
+            if is_counted || moment == CompactionMoment::AfterTurn {
                 self.compactor.start_over();
             }
             return None;
@@ -187,7 +189,7 @@ impl Talk {
         &mut self,
         error: Error,
         pending: usize,
-        events: &mpsc::UnboundedSender<Event>,
+        events: &mpsc::UnboundedSender<TurnEvent>,
     ) -> Result<Option<Usage>> {
         let is_wanted = self.compactor.settings.is_some();
         if !is_wanted || self.compactor.has_reacted || self.compactor.is_resting() {
@@ -200,7 +202,7 @@ impl Talk {
     async fn compact_by_itself(
         &mut self,
         pending: Option<usize>,
-        events: &mpsc::UnboundedSender<Event>,
+        events: &mpsc::UnboundedSender<TurnEvent>,
     ) -> Result<Option<Usage>> {
         let outcome = self.compact_told(pending, events).await;
         let is_full = || self.compactor.limit().is_some_and(|limit| self.weigh(Some(limit)) > limit);
@@ -212,9 +214,9 @@ impl Talk {
         outcome.map(|(_, usage)| usage).inspect_err(|error| tracing::warn!(?error, "nothing was compacted"))
     }
 
-    fn tell_failure(&mut self, events: &mpsc::UnboundedSender<Event>) {
+    fn tell_failure(&mut self, events: &mpsc::UnboundedSender<TurnEvent>) {
         if let Some(warning) = self.compactor.fail() {
-            let _ = events.send(Event::Warning(warning));
+            let _ = events.send(TurnEvent::Warning(warning));
         }
     }
 }

@@ -17,14 +17,14 @@ use tokio::process::{ChildStderr, Command};
 use crate::directory_identity::directory_identity;
 use crate::environment::Environment;
 use crate::mcp::ServerSpec;
-use crate::tools::group::{Endings, Group};
+use crate::tools::group::{Endings, ProcessGroup};
 
 /// A line of a server's stderr is cut after so many bytes.
 const LONGEST_LINE: u64 = 1000;
 
 /// Where servers run.
 #[derive(Debug)]
-pub(super) struct Surroundings {
+pub(super) struct ServerSurroundings {
     directory: PathBuf,
     /// Tells the directory from another that has its path later.
     identity: Option<String>,
@@ -32,7 +32,7 @@ pub(super) struct Surroundings {
     endings: Endings,
 }
 
-impl Surroundings {
+impl ServerSurroundings {
     pub(super) fn new(directory: PathBuf, environment: Environment) -> Self {
         let identity = directory_identity(&directory);
         Self { directory, identity, environment, endings: Endings::default() }
@@ -43,53 +43,55 @@ impl Surroundings {
 #[derive(Debug)]
 pub(super) struct Connection {
     // In this order: the line is closed before the server is asked to end.
-    service: RunningService<RoleClient, Listener>,
-    _group: Group,
+    service: RunningService<RoleClient, ToolNews>,
+    _group: ProcessGroup,
     news: Arc<AtomicBool>,
 }
 
 impl Connection {
     /// Starts the program and greets it. The error is a reason for people.
-    pub(super) async fn start(spec: &ServerSpec, surroundings: &Surroundings) -> Result<Self, String> {
+    pub(super) async fn start(spec: &ServerSpec, surroundings: &ServerSurroundings) -> Result<Self, String> {
         match Self::greet(spec, surroundings, ClientLifecycleMode::Initialize).await {
             // The newest servers know no such greeting.
-            Err(Failed::Greeting(error)) if matches!(*error, ClientInitializeError::JsonRpcError(_)) => {
+            Err(StartFailure::Greeting(error))
+                if matches!(*error, ClientInitializeError::JsonRpcError(_)) =>
+            {
                 let preferred_versions = vec![ProtocolVersion::LATEST];
                 let discover = ClientLifecycleMode::Discover { preferred_versions };
-                Self::greet(spec, surroundings, discover).await.map_err(Failed::into_reason)
+                Self::greet(spec, surroundings, discover).await.map_err(StartFailure::into_reason)
             }
-            outcome => outcome.map_err(Failed::into_reason),
+            outcome => outcome.map_err(StartFailure::into_reason),
         }
     }
 
     async fn greet(
         spec: &ServerSpec,
-        surroundings: &Surroundings,
+        surroundings: &ServerSurroundings,
         lifecycle: ClientLifecycleMode,
-    ) -> Result<Self, Failed> {
+    ) -> Result<Self, StartFailure> {
         if directory_identity(&surroundings.directory) != surroundings.identity {
             let shown = surroundings.directory.display();
-            return Err(Failed::Start(format!("the directory `{shown}` was replaced or is gone")));
+            return Err(StartFailure::Start(format!("the directory `{shown}` was replaced or is gone")));
         }
         let mut command = Command::from(surroundings.environment.command(&spec.command));
         command.args(&spec.arguments).current_dir(&surroundings.directory);
         command.envs(spec.environment.iter().map(|(name, value)| (name, value)));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut group = Group::start(&mut command, &surroundings.endings)
-            .map_err(|error| Failed::Start(format!("cannot run `{}`: {error}", spec.command)))?;
+        let mut group = ProcessGroup::start(&mut command, &surroundings.endings)
+            .map_err(|error| StartFailure::Start(format!("cannot run `{}`: {error}", spec.command)))?;
         let child = group.child();
         let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
-            return Err(Failed::Start("it has no input or output".to_owned()));
+            return Err(StartFailure::Start("it has no input or output".to_owned()));
         };
         if let Some(stderr) = child.stderr.take() {
             tokio::spawn(log(spec.name.clone(), stderr));
         }
         // The first list is news, too.
         let news = Arc::new(AtomicBool::new(true));
-        let listener = Listener { news: Arc::clone(&news) };
+        let listener = ToolNews { news: Arc::clone(&news) };
         let service = serve_client_with_lifecycle(listener, (stdout, stdin), lifecycle)
             .await
-            .map_err(|error| Failed::Greeting(Box::new(error)))?;
+            .map_err(|error| StartFailure::Greeting(Box::new(error)))?;
         Ok(Self { service, _group: group, news })
     }
 
@@ -119,12 +121,12 @@ impl Connection {
 }
 
 /// Why a server did not start.
-enum Failed {
+enum StartFailure {
     Start(String),
     Greeting(Box<ClientInitializeError>),
 }
 
-impl Failed {
+impl StartFailure {
     fn into_reason(self) -> String {
         match self {
             Self::Start(reason) => reason,
@@ -140,11 +142,11 @@ impl Failed {
 
 /// Hears when a server's tools change.
 #[derive(Debug)]
-struct Listener {
+struct ToolNews {
     news: Arc<AtomicBool>,
 }
 
-impl ClientHandler for Listener {
+impl ClientHandler for ToolNews {
     async fn on_tool_list_changed(&self, _context: NotificationContext<RoleClient>) {
         self.news.store(true, Ordering::Release);
     }

@@ -16,7 +16,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 
 use crate::environment::Environment;
-use crate::mcp::connection::{Connection, Surroundings};
+use crate::mcp::connection::{Connection, ServerSurroundings};
 use crate::mcp::tool::McpTool;
 use crate::tools::Tool;
 
@@ -53,12 +53,12 @@ impl fmt::Debug for ServerSpec {
 #[derive(Clone, Debug, Default)]
 pub struct Servers {
     servers: Vec<Arc<Server>>,
-    limits: Limits,
+    limits: ServerLimits,
 }
 
 /// How long things may take.
 #[derive(Clone, Copy, Debug)]
-struct Limits {
+struct ServerLimits {
     /// Until a server has told its tools.
     start: Duration,
     /// A request to the model waits this long for servers that start.
@@ -67,7 +67,7 @@ struct Limits {
     call: Duration,
 }
 
-impl Default for Limits {
+impl Default for ServerLimits {
     fn default() -> Self {
         Self {
             // A server may be fetched and built by its package runner the first time.
@@ -81,16 +81,16 @@ impl Default for Limits {
 impl Servers {
     /// Servers that are started in a directory and an environment when their tools are first needed.
     pub fn new(specs: Vec<ServerSpec>, directory: impl Into<PathBuf>, environment: Environment) -> Self {
-        let surroundings = Arc::new(Surroundings::new(directory.into(), environment));
+        let surroundings = Arc::new(ServerSurroundings::new(directory.into(), environment));
         let server = |spec| Arc::new(Server::new(spec, Arc::clone(&surroundings)));
-        Self { servers: specs.into_iter().map(server).collect(), limits: Limits::default() }
+        Self { servers: specs.into_iter().map(server).collect(), limits: ServerLimits::default() }
     }
 
     /// Sets how long a server may take to start, how long a request waits for
     /// that, and how long a call may take.
     #[must_use]
     pub const fn with_limits(mut self, start: Duration, patience: Duration, call: Duration) -> Self {
-        self.limits = Limits { start, patience, call };
+        self.limits = ServerLimits { start, patience, call };
         self
     }
 
@@ -125,35 +125,35 @@ impl Servers {
 #[derive(Debug)]
 struct Server {
     spec: ServerSpec,
-    surroundings: Arc<Surroundings>,
-    state: tokio::sync::Mutex<State>,
-    shown: Mutex<Shown>,
+    surroundings: Arc<ServerSurroundings>,
+    state: tokio::sync::Mutex<ServerState>,
+    shown: Mutex<ServerSnapshot>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct ServerState {
     connection: Option<Connection>,
     starts: u32,
 }
 
 /// What is known of a server without waiting.
 #[derive(Debug, Default)]
-struct Shown {
+struct ServerSnapshot {
     tools: Vec<Arc<McpTool>>,
     trouble: Option<String>,
 }
 
 impl Server {
-    fn new(spec: ServerSpec, surroundings: Arc<Surroundings>) -> Self {
+    fn new(spec: ServerSpec, surroundings: Arc<ServerSurroundings>) -> Self {
         Self { spec, surroundings, state: tokio::sync::Mutex::default(), shown: Mutex::default() }
     }
 
-    fn shown(&self) -> MutexGuard<'_, Shown> {
+    fn shown(&self) -> MutexGuard<'_, ServerSnapshot> {
         self.shown.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Starts the server unless it runs, and asks for its tools unless they are known.
-    async fn make_ready(self: Arc<Self>, limits: Limits) {
+    async fn make_ready(self: Arc<Self>, limits: ServerLimits) {
         let mut state = self.state.lock().await;
         if let Some(connection) = state.connection.take_if(|connection| connection.is_closed()) {
             drop(connection);
@@ -178,7 +178,7 @@ impl Server {
         match tokio::time::timeout(limits.start, connection.list()).await {
             Ok(Ok(tools)) => {
                 let tools = tool::all(&self.spec.name, tools, connection.peer(), limits.call);
-                *self.shown() = Shown { tools, trouble: None };
+                *self.shown() = ServerSnapshot { tools, trouble: None };
             }
             Ok(Err(reason)) => {
                 self.give_up(format!(
@@ -198,7 +198,7 @@ impl Server {
         }
     }
 
-    async fn start(&self, limits: Limits) -> Result<Connection, String> {
+    async fn start(&self, limits: ServerLimits) -> Result<Connection, String> {
         let starting = Connection::start(&self.spec, &self.surroundings);
         match tokio::time::timeout(limits.start, starting).await {
             Ok(outcome) => outcome,
@@ -208,6 +208,6 @@ impl Server {
 
     fn give_up(&self, trouble: String) {
         tracing::warn!(server = self.spec.name, "an MCP server does not work");
-        *self.shown() = Shown { tools: Vec::new(), trouble: Some(trouble) };
+        *self.shown() = ServerSnapshot { tools: Vec::new(), trouble: Some(trouble) };
     }
 }

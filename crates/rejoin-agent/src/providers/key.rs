@@ -1,6 +1,6 @@
 //! Keys of providers: where they come from, and that they are never shown.
 //!
-//! A key lives in memory only. It has no `Display`, its `Debug` says `[redacted]`, and [`Key::redact`] takes
+//! A key lives in memory only. It has no `Display`, its `Debug` says `[redacted]`, and [`ApiKey::redact`] takes
 //! it out of text that a server sent back.
 
 use std::fmt;
@@ -25,9 +25,9 @@ const REDACTED: &str = "[redacted]";
 
 /// A provider's key.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Key(String);
+pub struct ApiKey(String);
 
-impl Key {
+impl ApiKey {
     /// Takes a key, without the white space around it. One that is empty or
     /// that no header can carry is invalid.
     pub fn new(text: &str) -> Result<Self> {
@@ -60,14 +60,14 @@ impl Key {
     }
 }
 
-impl fmt::Debug for Key {
+impl fmt::Debug for ApiKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(REDACTED)
     }
 }
 
 /// Asks for a key when it is needed, for instance in a keyring. It may block.
-pub type KeyLookup = dyn Fn() -> Result<Key> + Send + Sync;
+pub type KeyLookup = dyn Fn() -> Result<ApiKey> + Send + Sync;
 
 /// Where a provider's key comes from.
 #[derive(Clone, Default)]
@@ -77,7 +77,7 @@ pub enum KeySource {
     #[default]
     None,
     /// The caller has it.
-    Value(Key),
+    Value(ApiKey),
     /// A line for `sh` that prints the key, and what it sees of the environment. It runs when a key is first
     /// needed, and once more if that is not accepted.
     Command(String, Environment),
@@ -99,13 +99,13 @@ impl fmt::Debug for KeySource {
 
 /// A source and the key it last gave.
 #[derive(Debug)]
-pub(super) struct Keys {
+pub(super) struct RememberedKey {
     source: KeySource,
-    known: Mutex<Option<Key>>,
+    known: Mutex<Option<ApiKey>>,
     command_limit: Duration,
 }
 
-impl Keys {
+impl RememberedKey {
     pub(super) fn new(source: KeySource) -> Self {
         Self { source, known: Mutex::new(None), command_limit: COMMAND_LIMIT }
     }
@@ -121,7 +121,7 @@ impl Keys {
     }
 
     /// The key, asked for once and then remembered.
-    pub(super) async fn key(&self) -> Result<Option<Key>> {
+    pub(super) async fn key(&self) -> Result<Option<ApiKey>> {
         let mut known = self.known.lock().await;
         if known.is_none() {
             *known = match &self.source {
@@ -142,12 +142,12 @@ impl Keys {
     }
 }
 
-async fn look_up(lookup: Arc<KeyLookup>) -> Result<Key> {
+async fn look_up(lookup: Arc<KeyLookup>) -> Result<ApiKey> {
     let found = tokio::task::spawn_blocking(move || lookup()).await;
     found.map_err(|_| Error::new(ErrorKind::Unauthorized, "the lookup of the key broke off"))?
 }
 
-async fn run(line: &str, environment: &Environment, limit: Duration) -> Result<Key> {
+async fn run(line: &str, environment: &Environment, limit: Duration) -> Result<ApiKey> {
     let failed = |why: String| {
         Err(Error::new(ErrorKind::Unauthorized, "run the command that prints the key").because(why))
     };
@@ -160,7 +160,7 @@ async fn run(line: &str, environment: &Environment, limit: Duration) -> Result<K
         Ok(Err(error)) => return failed(error.to_string()),
         Err(_) => return failed(format!("it took longer than {} seconds", limit.as_secs())),
     };
-    let key = Key::new(&String::from_utf8_lossy(&output.stdout));
+    let key = ApiKey::new(&String::from_utf8_lossy(&output.stdout));
     if !output.status.success() {
         let words = String::from_utf8_lossy(&output.stderr).into_owned();
         let words = key.map_or_else(|_| words.clone(), |key| key.redact(&words));
@@ -180,9 +180,12 @@ mod tests {
 
     #[test]
     fn nothing_that_holds_a_key_shows_it() {
-        let key = Key::new(PLANTED).unwrap();
+        let key = ApiKey::new(PLANTED).unwrap();
         let command = KeySource::Command(format!("echo {PLANTED}"), Environment::default());
-        let held = Keys { known: Mutex::new(Some(key.clone())), ..Keys::new(KeySource::Value(key.clone())) };
+        let held = RememberedKey {
+            known: Mutex::new(Some(key.clone())),
+            ..RememberedKey::new(KeySource::Value(key.clone()))
+        };
         let shown = format!("{key:?} {command:?} {held:?} {:?}", key.header("Bearer "));
 
         assert!(!shown.contains("planted"), "{shown}");
@@ -192,7 +195,7 @@ mod tests {
     #[test]
     fn what_no_header_can_carry_is_not_a_key_and_is_not_shown() {
         let errors = ["", "  \n", "sk-planted a", "sk-planted\nb", "sk-planted\u{e9}"]
-            .map(|text| Key::new(text).unwrap_err());
+            .map(|text| ApiKey::new(text).unwrap_err());
 
         assert!(errors.iter().all(|error| error.kind() == ErrorKind::Invalid));
         assert!(!format!("{errors:?}").contains("planted"));
@@ -203,14 +206,14 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let count = directory.path().join("count");
         let line = format!("echo x >> {0}; echo sk-$(wc -l < {0})", count.display());
-        let keys = Keys::new(KeySource::Command(line, Environment::default()));
+        let keys = RememberedKey::new(KeySource::Command(line, Environment::default()));
 
         let first = keys.key().await.unwrap();
         let second = keys.key().await.unwrap();
         keys.forget().await;
         let third = keys.key().await.unwrap();
 
-        let expected = ["sk-1", "sk-1", "sk-2"].map(|text| Some(Key::new(text).unwrap()));
+        let expected = ["sk-1", "sk-1", "sk-2"].map(|text| Some(ApiKey::new(text).unwrap()));
         assert_eq!([first, second, third], expected);
     }
 
@@ -218,20 +221,20 @@ mod tests {
     async fn a_lookup_is_asked_once_until_its_key_is_forgotten() {
         let asked = Arc::new(AtomicU32::new(0));
         let counter = asked.clone();
-        let lookup = move || Key::new(&format!("sk-{}", counter.fetch_add(1, Ordering::SeqCst)));
-        let keys = Keys::new(KeySource::Lookup(Arc::new(lookup)));
+        let lookup = move || ApiKey::new(&format!("sk-{}", counter.fetch_add(1, Ordering::SeqCst)));
+        let keys = RememberedKey::new(KeySource::Lookup(Arc::new(lookup)));
 
         keys.key().await.unwrap();
         keys.key().await.unwrap();
         keys.forget().await;
 
-        assert_eq!(keys.key().await.unwrap(), Some(Key::new("sk-1").unwrap()));
+        assert_eq!(keys.key().await.unwrap(), Some(ApiKey::new("sk-1").unwrap()));
     }
 
     #[tokio::test]
     async fn a_failed_command_says_why_without_the_key() {
         let line = format!("echo {PLANTED}; echo 'locked: {PLANTED}' >&2; exit 3");
-        let keys = Keys::new(KeySource::Command(line, Environment::default()));
+        let keys = RememberedKey::new(KeySource::Command(line, Environment::default()));
 
         let error = keys.key().await.unwrap_err();
 
@@ -242,8 +245,10 @@ mod tests {
 
     #[tokio::test]
     async fn a_command_that_prints_no_key_says_so() {
-        let keys =
-            Keys::new(KeySource::Command("echo sk-planted and more".to_owned(), Environment::default()));
+        let keys = RememberedKey::new(KeySource::Command(
+            "echo sk-planted and more".to_owned(),
+            Environment::default(),
+        ));
 
         let error = keys.key().await.unwrap_err();
 
@@ -253,9 +258,9 @@ mod tests {
 
     #[tokio::test]
     async fn a_command_that_does_not_end_is_given_up() {
-        let keys = Keys {
+        let keys = RememberedKey {
             command_limit: Duration::from_millis(50),
-            ..Keys::new(KeySource::Command("sleep 600".to_owned(), Environment::default()))
+            ..RememberedKey::new(KeySource::Command("sleep 600".to_owned(), Environment::default()))
         };
 
         let error = keys.key().await.unwrap_err();

@@ -26,7 +26,7 @@ use std::time::Duration;
 
 pub use chat::{LimitField, ParallelCalls, Quirks};
 pub use http::{Http, HttpSettings, ThinkingBudget};
-pub use key::{Key, KeyLookup, KeySource};
+pub use key::{ApiKey, KeyLookup, KeySource};
 pub use offline::Offline;
 pub use presets::{Preset, presets};
 use rejoin::view::{Recipient, Viewed};

@@ -13,10 +13,10 @@ pub(crate) const NOTHING: Request<'static> =
     Request { model: "model-1", system: "", messages: &[], tools: &[], max_tokens: None };
 
 /// What came of a stream, and the pieces that were told.
-pub(crate) type Outcome = (Result<Reply>, Vec<Piece>);
+pub(crate) type ReplayOutcome = (Result<Reply>, Vec<Piece>);
 
 /// Reads a stream that arrives in these chunks.
-pub(crate) fn replay<'a>(wire: &dyn Wire, chunks: impl IntoIterator<Item = &'a [u8]>) -> Outcome {
+pub(crate) fn replay<'a>(wire: &dyn Wire, chunks: impl IntoIterator<Item = &'a [u8]>) -> ReplayOutcome {
     let mut pieces = Vec::new();
     let reply = read(wire, chunks, &mut pieces);
     (reply, pieces)
@@ -71,7 +71,7 @@ pub(crate) fn check_strange_events(wire: &dyn Wire, stream: &str, strange: &[&st
 }
 
 /// Everything about an outcome that can be compared.
-pub(crate) fn shown(outcome: &Outcome) -> String {
+pub(crate) fn shown(outcome: &ReplayOutcome) -> String {
     format!("{outcome:?}")
 }
 

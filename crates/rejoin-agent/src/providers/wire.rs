@@ -25,7 +25,7 @@ pub(crate) trait Wire: std::fmt::Debug + Send + Sync {
     fn post(&self, request: &Request<'_>) -> Post;
 
     /// Reads one reply. `provider` is the name it is configured under, kept in the reply.
-    fn reader(&self, provider: &str, request: &Request<'_>) -> Box<dyn Reader>;
+    fn reader(&self, provider: &str, request: &Request<'_>) -> Box<dyn EventReader>;
 }
 
 /// What is posted.
@@ -40,7 +40,7 @@ pub(crate) struct Post {
 }
 
 /// Reads the events of one streamed reply.
-pub(crate) trait Reader: Send {
+pub(crate) trait EventReader: Send {
     /// Takes the next event of the stream, and tells what arrived. An event it does not know is passed over.
     ///
     /// An error that the provider sends in the stream is an error here, of the kind it is.

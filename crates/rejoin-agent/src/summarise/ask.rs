@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::providers::{Provider, Request};
-use crate::summarise::snapshot::Snapshot;
+use crate::summarise::snapshot::ConversationExcerpt;
 
 /// How much of the conversation is sent: some three thousand tokens.
 const TRANSCRIPT_BYTES: usize = 12_000;
@@ -26,7 +26,7 @@ pub(super) enum Title {
 
 /// What a model answered.
 #[derive(Debug, PartialEq)]
-pub(super) struct Answer {
+pub(super) struct SynopsisReply {
     pub(super) title: Option<String>,
     pub(super) synopsis: Synopsis,
 }
@@ -35,9 +35,9 @@ pub(super) struct Answer {
 pub(super) async fn ask(
     provider: &dyn Provider,
     model: &str,
-    snapshot: &Snapshot,
+    snapshot: &ConversationExcerpt,
     title: Title,
-) -> Result<(Result<Answer>, Usage)> {
+) -> Result<(Result<SynopsisReply>, Usage)> {
     let asked = Message::user(prompt(snapshot, title));
     let request = Request {
         model,
@@ -52,7 +52,7 @@ pub(super) async fn ask(
     Ok((answer, reply.message.usage.unwrap_or_default()))
 }
 
-fn prompt(snapshot: &Snapshot, title: Title) -> String {
+fn prompt(snapshot: &ConversationExcerpt, title: Title) -> String {
     let title = match title {
         Title::Kept => "",
         Title::Missing => "\"title\": \"what it is about, 60 characters at most\", ",
@@ -66,10 +66,10 @@ fn prompt(snapshot: &Snapshot, title: Title) -> String {
 }
 
 /// Reads an answer; none when there is no synopsis in it.
-fn read(text: &str, taken: Time) -> Option<Answer> {
+fn read(text: &str, taken: Time) -> Option<SynopsisReply> {
     let object = objects(text).find(|value| value.get("synopsis").is_some())?;
     let synopsis = line(object.get("synopsis")?.as_str()?, 1_000)?;
-    Some(Answer {
+    Some(SynopsisReply {
         title: object.get("title").and_then(Value::as_str).and_then(|title| line(title, 60)),
         synopsis: Synopsis {
             text: synopsis,
@@ -118,12 +118,17 @@ fn line(text: &str, longest: usize) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn answer(title: Option<&str>, text: &str, keywords: &[&str], action_items: &[&str]) -> Option<Answer> {
+    fn answer(
+        title: Option<&str>,
+        text: &str,
+        keywords: &[&str],
+        action_items: &[&str],
+    ) -> Option<SynopsisReply> {
         let all = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
         let (keywords, action_items) = (all(keywords), all(action_items));
         let synopsis =
             Synopsis { text: text.to_owned(), keywords, action_items, updated_at: Time::from_micros(3) };
-        Some(Answer { title: title.map(str::to_owned), synopsis })
+        Some(SynopsisReply { title: title.map(str::to_owned), synopsis })
     }
 
     #[test]
@@ -156,7 +161,7 @@ mod tests {
 
     #[test]
     fn a_title_is_only_asked_for_when_there_is_none() {
-        let snapshot = Snapshot::of([Message::user("a")].iter(), Time::from_micros(0), &|_| None);
+        let snapshot = ConversationExcerpt::of([Message::user("a")].iter(), Time::from_micros(0), &|_| None);
 
         let asked = [Title::Kept, Title::Missing].map(|title| prompt(&snapshot, title).contains("\"title\""));
 

@@ -16,30 +16,30 @@ use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
 pub use crate::summarise::requests::{SummaryRequests, is_summary_due, summarise};
-use crate::summarise::snapshot::Snapshot;
+use crate::summarise::snapshot::ConversationExcerpt;
 
 /// Keeps the computed title and synopsis of one conversation up to date.
 ///
 /// Dropping it keeps those for what was said last.
 pub struct Summariser {
-    shared: Arc<Shared>,
+    shared: Arc<SharedSummariser>,
     task: Mutex<Option<JoinHandle<()>>>,
 }
 
-struct Shared {
+struct SharedSummariser {
     archive: Archive,
     conversation: Mutex<ConversationId>,
-    state: Mutex<State>,
+    state: Mutex<SummariserState>,
     /// Told when there is nothing left to do.
     idle: Notify,
 }
 
 #[derive(Default)]
-struct State {
+struct SummariserState {
     /// What the task works on.
-    current: Option<Snapshot>,
+    current: Option<ConversationExcerpt>,
     /// What it does next; the newest only.
-    next: Option<Snapshot>,
+    next: Option<ConversationExcerpt>,
     is_running: bool,
 }
 
@@ -47,7 +47,7 @@ impl Summariser {
     /// Describes a conversation. No model is asked.
     pub fn new(archive: Archive, conversation: ConversationId) -> Self {
         let conversation = Mutex::new(conversation);
-        let shared = Shared { archive, conversation, state: Mutex::default(), idle: Notify::new() };
+        let shared = SharedSummariser { archive, conversation, state: Mutex::default(), idle: Notify::new() };
         Self { shared: Arc::new(shared), task: Mutex::new(None) }
     }
 
@@ -62,7 +62,7 @@ impl Summariser {
     pub fn refresh<'a>(&self, messages: impl ExactSizeIterator<Item = &'a Message> + Clone) {
         let archive = &self.shared.archive;
         let stored = |message: &Message| archive.redaction().apply(message);
-        let snapshot = Snapshot::of(messages, archive.now(), &stored);
+        let snapshot = ConversationExcerpt::of(messages, archive.now(), &stored);
         let mut state = self.shared.state();
         state.next = Some(snapshot);
         if !state.is_running {
@@ -92,7 +92,7 @@ impl Summariser {
     }
 
     /// Ends the task and returns what it did not get to.
-    fn stop(&self) -> Option<Snapshot> {
+    fn stop(&self) -> Option<ConversationExcerpt> {
         if let Some(task) = self.task.lock().expect("nothing panics while it is held").take() {
             task.abort();
         }
@@ -111,8 +111,8 @@ impl Drop for Summariser {
     }
 }
 
-impl Shared {
-    fn state(&self) -> MutexGuard<'_, State> {
+impl SharedSummariser {
+    fn state(&self) -> MutexGuard<'_, SummariserState> {
         self.state.lock().expect("nothing panics while it is held")
     }
 
@@ -120,7 +120,7 @@ impl Shared {
         *self.conversation.lock().expect("nothing panics while it is held")
     }
 
-    fn keep_computed(&self, snapshot: &Snapshot) {
+    fn keep_computed(&self, snapshot: &ConversationExcerpt) {
         self.keep(snapshot.title(), &snapshot.synopsis());
     }
 
@@ -135,7 +135,7 @@ impl Shared {
 }
 
 /// Works until nothing is left.
-async fn work(shared: Arc<Shared>) {
+async fn work(shared: Arc<SharedSummariser>) {
     loop {
         let snapshot = {
             let mut state = shared.state();
@@ -151,7 +151,7 @@ async fn work(shared: Arc<Shared>) {
     shared.idle.notify_waiters();
 }
 
-async fn describe(shared: Arc<Shared>, snapshot: Snapshot) {
+async fn describe(shared: Arc<SharedSummariser>, snapshot: ConversationExcerpt) {
     let kept = tokio::task::spawn_blocking(move || {
         // From here on it cannot be stopped, so whoever stops need not do it again.
         shared.state().current = None;

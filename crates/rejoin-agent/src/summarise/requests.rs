@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, ErrorKind, Result};
 use crate::providers::Provider;
 use crate::summarise::ask::{Title, ask};
-use crate::summarise::snapshot::Snapshot;
+use crate::summarise::snapshot::ConversationExcerpt;
 
 /// The field of a header that counts the requests.
 const FIELD: &str = "summaries";
@@ -71,7 +71,7 @@ pub async fn summarise(
     let stored = archive.conversation(conversation)?;
     let path: Vec<_> = archive.path(conversation, None)?.into_iter().map(|stored| stored.message).collect();
     let redacted = |message: &rejoin::Message| archive.redaction().apply(message);
-    let snapshot = Snapshot::of(path.iter(), archive.now(), &redacted);
+    let snapshot = ConversationExcerpt::of(path.iter(), archive.now(), &redacted);
     let computed = snapshot.title();
     let may_name = |title: &Option<String>| title.is_none() || *title == computed;
     let is_mine = Cell::new(false);

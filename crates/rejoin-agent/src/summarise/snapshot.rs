@@ -13,14 +13,14 @@ const MESSAGE_BYTES: usize = 4_000;
 
 /// A bounded part of a conversation, as text.
 #[derive(Clone, Debug)]
-pub(super) struct Snapshot {
+pub(super) struct ConversationExcerpt {
     opening: Vec<Message>,
     newest: Vec<Message>,
     /// When it was taken. What is said later is not in it.
     taken: Time,
 }
 
-impl Snapshot {
+impl ConversationExcerpt {
     /// Takes one. `stored` gives a message as it is stored, where that is other than it was said: a
     /// title must not tell what is not kept.
     pub(super) fn of<'a>(
@@ -102,7 +102,8 @@ mod tests {
             (0..500).map(|place| Message::assistant(format!("reply {place} {}", "x".repeat(10_000)))),
         );
 
-        let transcript = Snapshot::of(messages.iter(), Time::from_micros(0), &|_| None).transcript(10_000);
+        let transcript =
+            ConversationExcerpt::of(messages.iter(), Time::from_micros(0), &|_| None).transcript(10_000);
 
         assert!(transcript.len() <= 10_100, "{}", transcript.len());
         assert!(
@@ -116,7 +117,8 @@ mod tests {
     fn a_short_transcript_is_whole() {
         let messages = [Message::user("a"), Message::new(Role::Tool, Vec::new()), Message::assistant("b")];
 
-        let transcript = Snapshot::of(messages.iter(), Time::from_micros(0), &|_| None).transcript(1_000);
+        let transcript =
+            ConversationExcerpt::of(messages.iter(), Time::from_micros(0), &|_| None).transcript(1_000);
 
         assert_eq!(transcript, "user: a\n\nassistant: b\n\n");
     }

@@ -11,7 +11,7 @@ use rejoin::{Block, Message, Role, ToolCall, ToolResult};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::providers::Future;
-use crate::talk::{Event, Talk};
+use crate::talk::{Talk, TurnEvent};
 use crate::tools::{Decision, Output, Plan, Prepared, Rules, Verdict, recall};
 
 /// Calls under way: the number of the call, when it began, and what comes of it.
@@ -21,9 +21,9 @@ impl Talk {
     pub(super) async fn run_all(
         &mut self,
         calls: &[ToolCall],
-        events: &mpsc::UnboundedSender<Event>,
+        events: &mpsc::UnboundedSender<TurnEvent>,
     ) -> Vec<Message> {
-        let mut batch = Batch { calls, results: vec![None; calls.len()], events };
+        let mut batch = CallBatch { calls, results: vec![None; calls.len()], events };
         let mut under_way = UnderWay::new();
         for (number, call) in calls.iter().enumerate() {
             let begun = Instant::now();
@@ -75,7 +75,7 @@ impl Talk {
         call: &ToolCall,
         plan: &Plan,
         verdict: Verdict,
-        events: &mpsc::UnboundedSender<Event>,
+        events: &mpsc::UnboundedSender<TurnEvent>,
     ) -> Result<(), Output> {
         match verdict {
             Verdict::Allow => return Ok(()),
@@ -88,7 +88,7 @@ impl Talk {
         }
         let (answer, answered) = oneshot::channel();
         let (tool, plan_shown, input) = (call.name.clone(), plan.clone(), call.input.clone());
-        let _ = events.send(Event::Approve { tool, plan: plan_shown, input, answer });
+        let _ = events.send(TurnEvent::Approve { tool, plan: plan_shown, input, answer });
         match answered.await {
             Ok(Decision::Once) => Ok(()),
             Ok(Decision::Always) => {
@@ -132,15 +132,16 @@ impl Talk {
         }
     }
 
-    async fn settle_all(&mut self, under_way: &mut UnderWay, batch: &mut Batch<'_>) {
+    async fn settle_all(&mut self, under_way: &mut UnderWay, batch: &mut CallBatch<'_>) {
         while let Some(done) = under_way.next().await {
             self.settle(done, batch);
         }
     }
 
-    fn settle(&mut self, (number, begun, output): (usize, Instant, Output), batch: &mut Batch<'_>) {
+    fn settle(&mut self, (number, begun, output): (usize, Instant, Output), batch: &mut CallBatch<'_>) {
         let call = &batch.calls[number];
-        let ended = Event::ToolEnded { call: call.id.clone(), output: output.clone(), took: begun.elapsed() };
+        let ended =
+            TurnEvent::ToolEnded { call: call.id.clone(), output: output.clone(), took: begun.elapsed() };
         let _ = batch.events.send(ended);
         batch.results[number] = Some(result_of(call, output));
         let so_far: Vec<Message> = batch.results.iter().flatten().cloned().collect();
@@ -149,19 +150,20 @@ impl Talk {
 }
 
 /// The calls of one reply, and their results so far.
-struct Batch<'a> {
+struct CallBatch<'a> {
     calls: &'a [ToolCall],
     results: Vec<Option<Message>>,
-    events: &'a mpsc::UnboundedSender<Event>,
+    events: &'a mpsc::UnboundedSender<TurnEvent>,
 }
 
 fn start(
     number: usize,
     call: &ToolCall,
     prepared: Prepared,
-    events: &mpsc::UnboundedSender<Event>,
+    events: &mpsc::UnboundedSender<TurnEvent>,
 ) -> Future<'static, (usize, Instant, Output)> {
-    let _ = events.send(Event::ToolStarted { call: call.id.clone(), summary: prepared.plan.summary.clone() });
+    let _ =
+        events.send(TurnEvent::ToolStarted { call: call.id.clone(), summary: prepared.plan.summary.clone() });
     let begun = Instant::now();
     let work = prepared.run();
     Box::pin(async move { (number, begun, work.await) })

@@ -7,13 +7,13 @@ use crate::providers::{Piece, Provider};
 
 /// The reply that is being received. What is put in here is saved as the open turn.
 #[derive(Debug)]
-pub(super) struct Draft {
+pub(super) struct DraftReply {
     reply: OpenReply,
     /// Results of the tools that the reply asked for.
     pub(super) results: Results,
 }
 
-impl Draft {
+impl DraftReply {
     pub(super) fn new(reply: OpenReply) -> Self {
         Self { results: Results(reply.clone()), reply }
     }

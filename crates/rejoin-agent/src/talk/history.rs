@@ -13,7 +13,7 @@ use crate::tokens::Estimate;
 /// Every message from the root to where the talk is.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct History {
-    entries: Vec<Entry>,
+    entries: Vec<HistoryEntry>,
     /// Summaries that are passed over.
     ignored: Vec<MessageId>,
     /// The one of them that the store was told about without an answer yet.
@@ -24,17 +24,17 @@ pub struct History {
 
 /// A message of the history.
 #[derive(Clone, Debug, PartialEq)]
-struct Entry {
+struct HistoryEntry {
     /// None while it waits to be stored.
     id: Option<MessageId>,
     is_pinned: bool,
     message: Message,
-    tokens: Counted,
+    tokens: LazyCount,
 }
 
-impl Entry {
+impl HistoryEntry {
     fn new(id: Option<MessageId>, message: Message) -> Self {
-        Self { id, is_pinned: false, message, tokens: Counted::default() }
+        Self { id, is_pinned: false, message, tokens: LazyCount::default() }
     }
 
     fn is_summary(&self) -> bool {
@@ -45,9 +45,9 @@ impl Entry {
 /// A count that is made when it is first needed. It follows from the message,
 /// so it makes no difference to equality.
 #[derive(Clone, Debug, Default)]
-struct Counted(OnceLock<u64>);
+struct LazyCount(OnceLock<u64>);
 
-impl Counted {
+impl LazyCount {
     fn known(&self) -> Option<u64> {
         self.0.get().copied()
     }
@@ -57,7 +57,7 @@ impl Counted {
     }
 }
 
-impl PartialEq for Counted {
+impl PartialEq for LazyCount {
     fn eq(&self, _: &Self) -> bool {
         true
     }
@@ -65,14 +65,14 @@ impl PartialEq for Counted {
 
 /// How a history was before something was added.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Added {
+pub(super) struct HistoryMark {
     length: usize,
     measured_from: usize,
 }
 
 /// What the next view weighs: what is known, and where what has to be counted begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Known {
+pub(crate) struct KnownTokens {
     /// Tokens that were counted before.
     pub(crate) tokens: u64,
     /// The first message they do not include.
@@ -93,15 +93,15 @@ pub(crate) enum CountedBy {
 impl History {
     /// The history that a stored path holds. Summaries named in `ignored` are passed over.
     pub fn new(path: Vec<StoredMessage>, ignored: Vec<MessageId>) -> Self {
-        let entries: Vec<Entry> = path
+        let entries: Vec<HistoryEntry> = path
             .into_iter()
-            .map(|stored| Entry {
+            .map(|stored| HistoryEntry {
                 is_pinned: stored.is_pinned,
-                ..Entry::new(Some(stored.id), stored.message)
+                ..HistoryEntry::new(Some(stored.id), stored.message)
             })
             .collect();
         let mut history = Self { entries, ignored, undoing: None, measured_from: 0 };
-        if let Some(summary) = history.entries.iter().rposition(Entry::is_summary) {
+        if let Some(summary) = history.entries.iter().rposition(HistoryEntry::is_summary) {
             // What was said after a summary that is passed over now may have
             // been measured before or after that.
             let is_ignored = !history.is_compaction(&history.entries[summary]);
@@ -152,7 +152,7 @@ impl History {
     /// True when the newest summary is passed over and nothing was answered since:
     /// someone undid it, to go on with everything.
     pub(crate) fn is_just_undone(&self) -> bool {
-        let Some(place) = self.entries.iter().rposition(Entry::is_summary) else { return false };
+        let Some(place) = self.entries.iter().rposition(HistoryEntry::is_summary) else { return false };
         let is_answered = self.entries[place..].iter().any(|entry| entry.message.role == Role::Assistant);
         self.is_ignored(&self.entries[place]) && !is_answered
     }
@@ -160,7 +160,7 @@ impl History {
     /// The place of the summary to undo next: the one that the view begins with, or one whose
     /// undoing was left before the store answered.
     pub(crate) fn next_to_undo(&self) -> Option<usize> {
-        let is_undoing = |entry: &Entry| entry.id.is_some() && entry.id == self.undoing;
+        let is_undoing = |entry: &HistoryEntry| entry.id.is_some() && entry.id == self.undoing;
         self.entries.iter().rposition(|entry| self.is_compaction(entry) || is_undoing(entry))
     }
 
@@ -169,11 +169,11 @@ impl History {
         self.entries.get(place).and_then(|entry| entry.id)
     }
 
-    fn is_compaction(&self, entry: &Entry) -> bool {
+    fn is_compaction(&self, entry: &HistoryEntry) -> bool {
         entry.is_summary() && !self.is_ignored(entry)
     }
 
-    fn is_ignored(&self, entry: &Entry) -> bool {
+    fn is_ignored(&self, entry: &HistoryEntry) -> bool {
         entry.id.is_some_and(|id| self.ignored.contains(&id))
     }
 
@@ -216,7 +216,7 @@ impl History {
         self.mark(message, |entry| entry.is_pinned = false);
     }
 
-    fn mark(&mut self, message: MessageId, change: impl FnOnce(&mut Entry)) {
+    fn mark(&mut self, message: MessageId, change: impl FnOnce(&mut HistoryEntry)) {
         if let Some(entry) = self.entries.iter_mut().find(|entry| entry.id == Some(message)) {
             change(entry);
         }
@@ -247,7 +247,7 @@ impl History {
 
     /// What is known of the tokens of the next view, without counting. `is_by` tells whether a
     /// reply is by the model that will be asked.
-    pub(crate) fn known(&self, is_by: impl Fn(&Message) -> bool) -> Known {
+    pub(crate) fn known(&self, is_by: impl Fn(&Message) -> bool) -> KnownTokens {
         let measured =
             self.entries.iter().enumerate().skip(self.measured_from).rev().find_map(|(place, entry)| {
                 let usage = entry.message.usage.as_ref().filter(|_| entry.message.role == Role::Assistant)?;
@@ -255,28 +255,28 @@ impl History {
                 (tokens > 0 && is_by(&entry.message)).then_some((place, tokens))
             });
         if let Some((place, tokens)) = measured {
-            return Known { tokens, from: place + 1, by: CountedBy::Provider };
+            return KnownTokens { tokens, from: place + 1, by: CountedBy::Provider };
         }
         let by = CountedBy::Estimate;
-        let Some(place) = self.newest_compaction() else { return Known { tokens: 0, from: 0, by } };
+        let Some(place) = self.newest_compaction() else { return KnownTokens { tokens: 0, from: 0, by } };
         let compaction = Compaction::from_message(&self.entries[place].message).and_then(Result::ok);
         match compaction.map_or(0, |compaction| compaction.tokens_after) {
             // A summary that another program wrote.
-            0 => Known { tokens: 0, from: place, by },
-            tokens => Known { tokens, from: place + 1, by },
+            0 => KnownTokens { tokens: 0, from: place, by },
+            tokens => KnownTokens { tokens, from: place + 1, by },
         }
     }
 
     /// More tokens than the messages from a place on can have, without counting.
     pub(crate) fn most_tokens(&self, from: usize, estimate: &Estimate) -> u64 {
-        let most = |entry: &Entry| estimate.message_at_most(&entry.message);
+        let most = |entry: &HistoryEntry| estimate.message_at_most(&entry.message);
         self.shown(from).map(|entry| entry.tokens.known().unwrap_or_else(|| most(entry))).sum()
     }
 
     /// A guess at the tokens of the messages from a place on, without counting:
     /// most tokens have about four bytes.
     pub(crate) fn guessed_tokens(&self, from: usize, estimate: &Estimate) -> u64 {
-        let guess = |entry: &Entry| estimate.message_at_most(&entry.message).div_ceil(4);
+        let guess = |entry: &HistoryEntry| estimate.message_at_most(&entry.message).div_ceil(4);
         self.shown(from).map(|entry| entry.tokens.known().unwrap_or_else(|| guess(entry))).sum()
     }
 
@@ -287,25 +287,25 @@ impl History {
 
     /// Forgets what was counted: another model counts in another way.
     pub(super) fn forget_tokens(&mut self) {
-        self.entries.iter_mut().for_each(|entry| entry.tokens = Counted::default());
+        self.entries.iter_mut().for_each(|entry| entry.tokens = LazyCount::default());
     }
 
-    fn shown(&self, from: usize) -> impl Iterator<Item = &Entry> {
+    fn shown(&self, from: usize) -> impl Iterator<Item = &HistoryEntry> {
         self.entries[from.min(self.len())..].iter().filter(|entry| !self.is_ignored(entry))
     }
 
     /// Adds messages that are about to be stored.
-    pub(super) fn extend(&mut self, messages: &[Message]) -> Added {
-        let added = Added { length: self.len(), measured_from: self.measured_from };
-        self.entries.extend(messages.iter().map(|message| Entry::new(None, message.clone())));
-        if self.entries.last().is_some_and(Entry::is_summary) {
+    pub(super) fn extend(&mut self, messages: &[Message]) -> HistoryMark {
+        let added = HistoryMark { length: self.len(), measured_from: self.measured_from };
+        self.entries.extend(messages.iter().map(|message| HistoryEntry::new(None, message.clone())));
+        if self.entries.last().is_some_and(HistoryEntry::is_summary) {
             self.measured_from = self.len();
         }
         added
     }
 
     /// Takes back what was added last.
-    pub(super) fn take_back(&mut self, added: Added) {
+    pub(super) fn take_back(&mut self, added: HistoryMark) {
         self.entries.truncate(added.length);
         self.measured_from = added.measured_from;
     }
@@ -327,7 +327,7 @@ impl History {
     /// The store may have refused one when nobody listened any more. Then nothing tells which one that
     /// was, and those without a name stay so.
     pub(crate) fn learn(&mut self, path: &[MessageId]) {
-        let is_stored = |(entry, id): (&Entry, &MessageId)| entry.id.is_none_or(|known| known == *id);
+        let is_stored = |(entry, id): (&HistoryEntry, &MessageId)| entry.id.is_none_or(|known| known == *id);
         if path.len() == self.len() && self.entries.iter().zip(path).all(is_stored) {
             self.entries.iter_mut().zip(path).for_each(|(entry, id)| entry.id = Some(*id));
         }
@@ -390,7 +390,7 @@ mod tests {
 
         let known = history.known(by_one);
 
-        assert_eq!(known, Known { tokens: 100, from: 2, by: CountedBy::Provider });
+        assert_eq!(known, KnownTokens { tokens: 100, from: 2, by: CountedBy::Provider });
     }
 
     #[test]
@@ -409,9 +409,9 @@ mod tests {
         history.begin_undoing(summary);
         let undone = history.known(by_one);
 
-        assert_eq!(after, Known { tokens: 30, from: 3, by: CountedBy::Estimate });
-        assert_eq!(later, Known { tokens: 40, from: 5, by: CountedBy::Provider });
-        assert_eq!(undone, Known { tokens: 0, from: 0, by: CountedBy::Estimate });
+        assert_eq!(after, KnownTokens { tokens: 30, from: 3, by: CountedBy::Estimate });
+        assert_eq!(later, KnownTokens { tokens: 40, from: 5, by: CountedBy::Provider });
+        assert_eq!(undone, KnownTokens { tokens: 0, from: 0, by: CountedBy::Estimate });
     }
 
     #[test]

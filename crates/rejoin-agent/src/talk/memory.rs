@@ -16,11 +16,11 @@ const NAME: &str = "request.last";
 /// Remembers the last request of each conversation that is talked in.
 pub(super) struct RequestMemory {
     archive: Archive,
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<MemoryState>>,
 }
 
 #[derive(Default)]
-struct State {
+struct MemoryState {
     /// What was sent last, and where.
     last: Option<(ConversationId, LastRequest)>,
     /// The write that is under way. A request does not wait for its own, only for the one before it.

@@ -19,14 +19,14 @@ use std::time::{Duration, Instant};
 use rejoin::{Archive, AsyncRecorder, BegunAgain, Json, Message, Receipt, Unsaved, Usage};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::compact::{Compacted, Compactor, Moment};
+use crate::compact::{Compacted, CompactionMoment, Compactor};
 use crate::error::{ErrorKind, Result};
 use crate::providers::{Piece, Provider, Reply, Stop, ToolSpec};
 use crate::summarise::Summariser;
 use crate::talk::calls::calls_of;
-use crate::talk::draft::Draft;
+use crate::talk::draft::DraftReply;
 pub use crate::talk::history::History;
-pub(crate) use crate::talk::history::{CountedBy, Known};
+pub(crate) use crate::talk::history::{CountedBy, KnownTokens};
 use crate::talk::memory::RequestMemory;
 pub use crate::talk::next::NextRequest;
 use crate::tools::{Decision, Output, Plan, Toolbox, recall};
@@ -44,7 +44,7 @@ pub struct Talk {
     pub(crate) compactor: Compactor,
     pub(crate) recorder: AsyncRecorder,
     pub(crate) history: History,
-    draft: Draft,
+    draft: DraftReply,
     memory: Option<RequestMemory>,
     /// The names of the tools that were offered last.
     offered: Vec<String>,
@@ -53,7 +53,7 @@ pub struct Talk {
 /// What happens during a turn, in order.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum Event {
+pub enum TurnEvent {
     /// Something of the reply arrived.
     Piece(Piece),
     /// A tool needs a decision. Not answering means no.
@@ -132,7 +132,7 @@ impl Talk {
             toolbox: Toolbox::default(),
             summariser: None,
             compactor: Compactor::default(),
-            draft: Draft::new(recorder.open_reply()),
+            draft: DraftReply::new(recorder.open_reply()),
             recorder,
             history,
             memory: None,
@@ -238,7 +238,11 @@ impl Talk {
     /// When the provider fails, what had arrived is kept like that of an interrupted reply. A
     /// turn that the archive refuses, such as one that is too large, is an error, is not part of
     /// the history, and the talk can go on.
-    pub async fn turn(&mut self, message: Message, events: &mpsc::UnboundedSender<Event>) -> Result<Ended> {
+    pub async fn turn(
+        &mut self,
+        message: Message,
+        events: &mpsc::UnboundedSender<TurnEvent>,
+    ) -> Result<Ended> {
         let started = Instant::now();
         // An earlier turn may have been dropped without a word.
         self.interrupt(events).await?;
@@ -255,7 +259,11 @@ impl Talk {
         loop {
             // A reply that was paused has to be continued as it is.
             if ended.stop != Stop::Paused {
-                ended.add(self.compact_when_full(Moment::BeforeRequest { pending }, events).await.as_ref());
+                ended.add(
+                    self.compact_when_full(CompactionMoment::BeforeRequest { pending }, events)
+                        .await
+                        .as_ref(),
+                );
             }
             let reply = match self.ask(events).await {
                 Err(error) if error.kind() == ErrorKind::TooLong => {
@@ -287,7 +295,7 @@ impl Talk {
                 if let Some(summariser) = &self.summariser {
                     summariser.refresh(self.history.messages());
                 }
-                ended.add(self.compact_when_full(Moment::AfterTurn, events).await.as_ref());
+                ended.add(self.compact_when_full(CompactionMoment::AfterTurn, events).await.as_ref());
                 ended.took = started.elapsed();
                 return Ok(ended);
             }
@@ -296,7 +304,7 @@ impl Talk {
 
     /// Keeps what had arrived when a turn was stopped, marked as interrupted.
     /// Returns whether there was anything.
-    pub async fn interrupt(&mut self, events: &mpsc::UnboundedSender<Event>) -> Result<bool> {
+    pub async fn interrupt(&mut self, events: &mpsc::UnboundedSender<TurnEvent>) -> Result<bool> {
         let messages = self.draft.take_interrupted();
         let is_something = !messages.is_empty();
         if is_something {
@@ -315,24 +323,24 @@ impl Talk {
     pub(crate) async fn keep(
         &mut self,
         messages: Vec<Message>,
-        events: &mpsc::UnboundedSender<Event>,
+        events: &mpsc::UnboundedSender<TurnEvent>,
     ) -> Result<()> {
         // The history comes first: when this future is dropped, the recorder saves the messages all the same.
         let added = self.history.extend(&messages);
         let appended = self.recorder.append(messages).await;
         for strain in self.recorder.take_strains() {
-            let _ = events.send(Event::Warning(strain.to_string()));
+            let _ = events.send(TurnEvent::Warning(strain.to_string()));
         }
         for begun_again in self.recorder.take_begun_again() {
             if let Some(summariser) = &self.summariser {
                 summariser.describe_instead(begun_again.conversation);
             }
-            let _ = events.send(Event::BegunAgain(begun_again));
+            let _ = events.send(TurnEvent::BegunAgain(begun_again));
         }
         match appended {
             Ok(Some(receipt)) => {
                 self.history.name(&receipt);
-                let _ = events.send(Event::Saved(receipt));
+                let _ = events.send(TurnEvent::Saved(receipt));
             }
             Ok(None) => {}
             Err(error) => {
@@ -361,7 +369,7 @@ impl Talk {
             && self.toolbox.named(recall::NAME).is_none()
     }
 
-    async fn ask(&mut self, events: &mpsc::UnboundedSender<Event>) -> Result<Reply> {
+    async fn ask(&mut self, events: &mpsc::UnboundedSender<TurnEvent>) -> Result<Reply> {
         let specs = self.specs().await;
         let view = self.history.view(&self.provider.recipient());
         let request = self.request(&view, &specs);
@@ -372,13 +380,13 @@ impl Talk {
             && let Some(told) =
                 memory.remember(conversation, self.provider.name(), &body, &self.history).await
         {
-            let _ = events.send(Event::Warning(told));
+            let _ = events.send(TurnEvent::Warning(told));
         }
         self.draft.begin(self.provider.as_ref(), &self.model);
         let draft = &self.draft;
         let mut listen = |piece: Piece| {
             draft.add(&piece);
-            let _ = events.send(Event::Piece(piece));
+            let _ = events.send(TurnEvent::Piece(piece));
         };
         let replied = self.provider.reply(request, &mut listen).await;
         self.offered = specs.iter().map(|spec| spec.name.clone()).collect();

@@ -24,7 +24,7 @@ pub struct Estimate {
     /// What each tool costs beside its words.
     tool: u64,
     /// How a tool is written down for the model.
-    form: shown::Form,
+    form: shown::ToolForm,
     /// What an image costs.
     picture: images::Price,
 }
@@ -42,7 +42,7 @@ const OPENAI: Estimate = Estimate {
     call: 7,
     tools: 15,
     tool: 0,
-    form: shown::Form::Types,
+    form: shown::ToolForm::Types,
     picture: images::Price::Tiles,
 };
 
@@ -53,7 +53,7 @@ const CLAUDE: Estimate = Estimate {
     call: 45,
     tools: 450,
     tool: 25,
-    form: shown::Form::Schema,
+    form: shown::ToolForm::Schema,
     picture: images::Price::Area,
 };
 
@@ -122,11 +122,11 @@ impl Estimate {
 
     /// What a request of these parts takes, with the beginning of the reply.
     #[cfg(test)]
-    pub(super) fn request_of(&self, parts: &Parts) -> u64 {
+    pub(super) fn request_of(&self, parts: &RequestParts) -> u64 {
         REPLY + self.total(parts)
     }
 
-    fn total(&self, parts: &Parts) -> u64 {
+    fn total(&self, parts: &RequestParts) -> u64 {
         let system = if parts.system == 0 { 0 } else { self.system };
         let tools = if parts.tools == 0 { 0 } else { self.tools };
         let words = parts.system + parts.words + parts.tool_words;
@@ -135,24 +135,24 @@ impl Estimate {
         scaled + marks + tools + parts.tools * self.tool + parts.media
     }
 
-    fn parts(&self, request: &Request<'_>, count: &impl Fn(&str) -> u64) -> Parts {
-        let tools = request.tools.iter().map(|tool| Parts {
+    fn parts(&self, request: &Request<'_>, count: &impl Fn(&str) -> u64) -> RequestParts {
+        let tools = request.tools.iter().map(|tool| RequestParts {
             tools: 1,
             tool_words: count(&self.form.of(tool)),
-            ..Parts::default()
+            ..RequestParts::default()
         });
         let messages = request.messages.iter().map(|viewed| self.parts_of(&viewed.message, count));
-        let system = Parts { system: count(request.system), ..Parts::default() };
-        tools.chain(messages).fold(system, Parts::and)
+        let system = RequestParts { system: count(request.system), ..RequestParts::default() };
+        tools.chain(messages).fold(system, RequestParts::and)
     }
 
-    fn parts_of(&self, message: &Message, count: &impl Fn(&str) -> u64) -> Parts {
+    fn parts_of(&self, message: &Message, count: &impl Fn(&str) -> u64) -> RequestParts {
         let blocks = message.blocks.iter().map(|block| self.parts_of_block(block, count));
-        blocks.fold(Parts { messages: 1, ..Parts::default() }, Parts::and)
+        blocks.fold(RequestParts { messages: 1, ..RequestParts::default() }, RequestParts::and)
     }
 
-    fn parts_of_block(&self, block: &Block, count: &impl Fn(&str) -> u64) -> Parts {
-        let mut parts = Parts::default();
+    fn parts_of_block(&self, block: &Block, count: &impl Fn(&str) -> u64) -> RequestParts {
+        let mut parts = RequestParts::default();
         match block {
             Block::ToolCall(call) => {
                 parts.calls = 1;
@@ -173,7 +173,7 @@ impl Estimate {
 
 /// What a request is made of. Words are in tokens of the vocabulary.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Parts {
+pub(super) struct RequestParts {
     /// The initial context.
     pub(super) system: u64,
     /// How many messages.
@@ -190,7 +190,7 @@ pub(super) struct Parts {
     pub(super) tool_words: u64,
 }
 
-impl Parts {
+impl RequestParts {
     const fn and(self, other: Self) -> Self {
         Self {
             system: self.system + other.system,

@@ -5,7 +5,7 @@
 //! vocabulary, and what the service said.
 
 use super::Estimate;
-use super::estimate::Parts;
+use super::estimate::RequestParts;
 use crate::providers::Api;
 
 /// What was recorded, what is estimated, and where it comes from.
@@ -47,7 +47,7 @@ fn compare(line: &str) -> Compared {
         "chat" => Api::Chat,
         _ => Api::Responses,
     };
-    let parts = Parts { system, messages, words, calls, media: 0, tools, tool_words };
+    let parts = RequestParts { system, messages, words, calls, media: 0, tools, tool_words };
     Compared {
         recorded,
         estimated: Estimate::of(api, model).request_of(&parts),

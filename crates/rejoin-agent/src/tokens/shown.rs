@@ -8,14 +8,14 @@ use crate::providers::ToolSpec;
 
 /// How a tool is written down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum ToolForm {
     /// As a type declaration, as OpenAI's models see it.
     Types,
     /// With its schema as it is.
     Schema,
 }
 
-impl Form {
+impl ToolForm {
     /// The text of a tool.
     pub(super) fn of(self, tool: &ToolSpec) -> String {
         match self {

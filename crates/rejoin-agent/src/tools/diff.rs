@@ -9,7 +9,7 @@ use std::time::Duration;
 use similar::udiff::UnifiedHunkHeader;
 use similar::{ChangeTag, TextDiff};
 
-use crate::tools::files::Found;
+use crate::tools::files::ExistingContent;
 
 /// Lines around a change that are shown with it.
 const AROUND: usize = 3;
@@ -18,12 +18,12 @@ const AROUND: usize = 3;
 const PATIENCE: Duration = Duration::from_millis(500);
 
 /// A unified diff from what is there to what would be there, without a newline at its end.
-pub(super) fn unified(path: &str, was: &Found, new: &str) -> String {
+pub(super) fn unified(path: &str, was: &ExistingContent, new: &str) -> String {
     let quoted = quote(path);
     let named = format!("a/{quoted}");
     let (from, old) = match was {
-        Found::Nothing => ("/dev/null".to_owned(), ""),
-        Found::Bytes(bytes) => match str::from_utf8(bytes) {
+        ExistingContent::Nothing => ("/dev/null".to_owned(), ""),
+        ExistingContent::Bytes(bytes) => match str::from_utf8(bytes) {
             Ok(text) if text == new => return "nothing changes".to_owned(),
             Ok(text) => (named, text),
             Err(_) => (format!("{named} ({} bytes that are not text)", bytes.len()), ""),
@@ -69,15 +69,15 @@ fn quote(path: &str) -> String {
 mod tests {
     use super::*;
 
-    fn bytes(text: impl AsRef<[u8]>) -> Found {
-        Found::Bytes(text.as_ref().to_vec())
+    fn bytes(text: impl AsRef<[u8]>) -> ExistingContent {
+        ExistingContent::Bytes(text.as_ref().to_vec())
     }
 
     #[test]
     fn every_line_that_would_be_written_is_shown() {
         let many: String = (0..5_000).map(|number| format!("line {number}\n")).collect();
 
-        let created = unified("a", &Found::Nothing, &many);
+        let created = unified("a", &ExistingContent::Nothing, &many);
         let over_bytes = unified("a", &bytes(b"\xff\xfe"), &many);
 
         let lines: Vec<&str> = many.lines().collect();
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn a_path_makes_no_line_of_its_own() {
-        let diff = unified("a\n+++ b/other", &Found::Nothing, "");
+        let diff = unified("a\n+++ b/other", &ExistingContent::Nothing, "");
 
         assert_eq!(diff, "--- /dev/null\n+++ b/\"a\\n+++ b/other\"\n(an empty file)");
     }

@@ -15,7 +15,7 @@ use rustix::io::Errno;
 
 /// What is in the place of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum ExistingContent {
     Nothing,
     Bytes(Vec<u8>),
 }
@@ -42,14 +42,14 @@ impl From<Errno> for Refusal {
 
 /// Whether directories on the way are made when they are missing.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Missing {
+enum MissingDirectories {
     Refused,
     Made,
 }
 
 /// Opens a regular file for reading. It never waits, as a pipe without a writer would make it.
 pub(super) fn open(path: &Path) -> io::Result<File> {
-    let (directory, name) = parent(path, Missing::Refused)?;
+    let (directory, name) = parent(path, MissingDirectories::Refused)?;
     open_in(&directory, &name)
 }
 
@@ -59,17 +59,17 @@ pub(super) fn open_directory(path: &Path) -> io::Result<OwnedFd> {
     match path.file_name() {
         None => Ok(rustix::fs::openat(CWD, "/", flags, Mode::empty())?),
         Some(_) => {
-            let (directory, name) = parent(path, Missing::Refused)?;
+            let (directory, name) = parent(path, MissingDirectories::Refused)?;
             Ok(rustix::fs::openat(&directory, name, flags, Mode::empty())?)
         }
     }
 }
 
 /// Reads a whole file of at most so many bytes.
-pub(super) fn read(path: &Path, most: u64) -> io::Result<Found> {
+pub(super) fn read(path: &Path, most: u64) -> io::Result<ExistingContent> {
     match open(path) {
-        Ok(file) => read_all(&file, most).map(Found::Bytes),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Found::Nothing),
+        Ok(file) => read_all(&file, most).map(ExistingContent::Bytes),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(ExistingContent::Nothing),
         Err(error) => Err(error),
     }
 }
@@ -77,8 +77,8 @@ pub(super) fn read(path: &Path, most: u64) -> io::Result<Found> {
 /// Replaces a file, if it still is what it was. Who reads it meanwhile sees the old or the new, never half.
 ///
 /// Permissions stay as they were; missing directories are made.
-pub(super) fn replace(path: &Path, was: &Found, bytes: &[u8]) -> Result<(), Refusal> {
-    let (directory, name) = parent(path, Missing::Made)?;
+pub(super) fn replace(path: &Path, was: &ExistingContent, bytes: &[u8]) -> Result<(), Refusal> {
+    let (directory, name) = parent(path, MissingDirectories::Made)?;
     let (temporary, mut file) = temporary_in(&directory)?;
     let written = file.write_all(bytes).map_err(Refusal::from).and_then(|()| {
         adopt(&directory, &name, &file, was)?;
@@ -99,15 +99,15 @@ pub(super) fn replace(path: &Path, was: &Found, bytes: &[u8]) -> Result<(), Refu
 }
 
 /// Checks that the file is what it was, and takes over its permissions and owner.
-fn adopt(directory: &OwnedFd, name: &str, file: &File, was: &Found) -> Result<(), Refusal> {
+fn adopt(directory: &OwnedFd, name: &str, file: &File, was: &ExistingContent) -> Result<(), Refusal> {
     let now = match open_in(directory, name) {
         Ok(now) => now,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return if *was == Found::Nothing { Ok(()) } else { Err(Refusal::Changed) };
+            return if *was == ExistingContent::Nothing { Ok(()) } else { Err(Refusal::Changed) };
         }
         Err(error) => return Err(error.into()),
     };
-    let Found::Bytes(old) = was else { return Err(Refusal::Changed) };
+    let ExistingContent::Bytes(old) = was else { return Err(Refusal::Changed) };
     if read_all(&now, old.len() as u64).ok().as_ref() != Some(old) {
         return Err(Refusal::Changed);
     }
@@ -121,8 +121,8 @@ fn adopt(directory: &OwnedFd, name: &str, file: &File, was: &Found) -> Result<()
     Ok(())
 }
 
-fn put(directory: &OwnedFd, temporary: &str, name: &str, was: &Found) -> Result<(), Refusal> {
-    if *was == Found::Nothing {
+fn put(directory: &OwnedFd, temporary: &str, name: &str, was: &ExistingContent) -> Result<(), Refusal> {
+    if *was == ExistingContent::Nothing {
         match rustix::fs::renameat_with(directory, temporary, directory, name, RenameFlags::NOREPLACE) {
             Ok(()) => return Ok(()),
             Err(Errno::EXIST) => return Err(Refusal::Changed),
@@ -170,7 +170,7 @@ fn read_all(file: &File, most: u64) -> io::Result<Vec<u8>> {
 }
 
 /// The directory a file lies in, reached without following a link, and the file's name in it.
-fn parent(path: &Path, missing: Missing) -> io::Result<(OwnedFd, String)> {
+fn parent(path: &Path, missing: MissingDirectories) -> io::Result<(OwnedFd, String)> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let name = path.file_name().ok_or(io::ErrorKind::IsADirectory)?;
     let name = name.to_str().ok_or_else(|| io::Error::other("its name is not text"))?.to_owned();
@@ -178,7 +178,7 @@ fn parent(path: &Path, missing: Missing) -> io::Result<(OwnedFd, String)> {
     for component in path.parent().into_iter().flat_map(Path::components) {
         let Component::Normal(part) = component else { continue };
         here = match rustix::fs::openat(&here, part, flags, Mode::empty()) {
-            Err(Errno::NOENT) if missing == Missing::Made => {
+            Err(Errno::NOENT) if missing == MissingDirectories::Made => {
                 rustix::fs::mkdirat(&here, part, Mode::from_raw_mode(0o777))?;
                 rustix::fs::openat(&here, part, flags, Mode::empty())?
             }

@@ -27,13 +27,13 @@ struct Pending(Mutex<Vec<JoinHandle<()>>>);
 
 /// A program and everything it started. Dropping it ends them all.
 #[derive(Debug)]
-pub(crate) struct Group {
+pub(crate) struct ProcessGroup {
     child: Option<Child>,
     id: Pid,
     endings: Endings,
 }
 
-impl Group {
+impl ProcessGroup {
     /// Starts a program as the first of a new group.
     pub(crate) fn start(command: &mut Command, endings: &Endings) -> io::Result<Self> {
         let child = command.process_group(0).spawn()?;
@@ -65,7 +65,7 @@ impl Group {
     }
 }
 
-impl Drop for Group {
+impl Drop for ProcessGroup {
     fn drop(&mut self) {
         let Some(mut child) = self.child.take() else { return };
         let mut farewell = Farewell::begin(self.id);

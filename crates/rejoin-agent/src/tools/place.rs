@@ -16,7 +16,7 @@ const MOST_LINKS: usize = 40;
 
 /// The directory that tools work in.
 #[derive(Clone, Debug)]
-pub(super) struct Project {
+pub(super) struct ProjectDirectory {
     directory: PathBuf,
     /// Tells the directory from another that has its path later.
     identity: Option<String>,
@@ -24,13 +24,13 @@ pub(super) struct Project {
 
 /// A path with every link resolved. What does not exist yet is taken as it is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct ResolvedPath {
     pub(super) path: PathBuf,
     /// The same, below the project; none when it lies elsewhere.
     relative: Option<PathBuf>,
 }
 
-impl Project {
+impl ProjectDirectory {
     pub(super) fn at(directory: &Path) -> Result<Self> {
         let attempt =
             || Error::new(ErrorKind::Invalid, format!("find the project `{}`", directory.display()));
@@ -60,7 +60,7 @@ impl Project {
     }
 
     /// Follows a path that a model gave, relative to the project or absolute.
-    pub(super) fn resolve(&self, given: &str) -> Result<Place> {
+    pub(super) fn resolve(&self, given: &str) -> Result<ResolvedPath> {
         if given.contains('\0') {
             return Err(wrong("a path cannot contain a null character".to_owned()));
         }
@@ -80,13 +80,13 @@ impl Project {
     }
 
     /// A path that is already resolved.
-    pub(super) fn place(&self, path: PathBuf) -> Place {
+    pub(super) fn place(&self, path: PathBuf) -> ResolvedPath {
         let relative = path.strip_prefix(&self.directory).map(Path::to_owned).ok();
-        Place { path, relative }
+        ResolvedPath { path, relative }
     }
 }
 
-impl Place {
+impl ResolvedPath {
     pub(super) const fn is_inside(&self) -> bool {
         self.relative.is_some()
     }

@@ -33,7 +33,7 @@ const MATCHES: (usize, usize) = (5, 20);
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Input {
+struct RecallInput {
     message: Option<String>,
     offset: Option<usize>,
     text: Option<String>,
@@ -41,7 +41,7 @@ struct Input {
 }
 
 /// What is looked for.
-enum Wanted {
+enum RecallQuery {
     Message { id: MessageId, offset: usize },
     Text { words: Vec<String>, limit: usize },
 }
@@ -70,8 +70,8 @@ pub(crate) fn spec() -> ToolSpec {
 pub(crate) fn prepare(input: &Json, handle: Future<'static, rejoin::Result<Handle>>) -> Result<Prepared> {
     let wanted = wanted(input::read(input)?)?;
     let summary = match &wanted {
-        Wanted::Message { id, .. } => format!("Recall message `{id}`"),
-        Wanted::Text { words, .. } => format!("Recall `{}`", words.join(" ")),
+        RecallQuery::Message { id, .. } => format!("Recall message `{id}`"),
+        RecallQuery::Text { words, .. } => format!("Recall `{}`", words.join(" ")),
     };
     let subject = Subject::Tool(NAME.to_owned());
     let plan = Plan::new(summary, &subject).harmless();
@@ -88,31 +88,31 @@ pub(crate) fn prepare(input: &Json, handle: Future<'static, rejoin::Result<Handl
     }))
 }
 
-fn wanted(input: Input) -> Result<Wanted> {
+fn wanted(input: RecallInput) -> Result<RecallQuery> {
     match input {
-        Input { message: Some(id), text: None, offset, limit: None } => {
+        RecallInput { message: Some(id), text: None, offset, limit: None } => {
             let id = id.parse().map_err(|_| wrong(format!("`{id}` is not the id of a message")))?;
-            Ok(Wanted::Message { id, offset: offset.unwrap_or_default() })
+            Ok(RecallQuery::Message { id, offset: offset.unwrap_or_default() })
         }
-        Input { message: None, text: Some(text), offset: None, limit } => {
+        RecallInput { message: None, text: Some(text), offset: None, limit } => {
             let words: Vec<String> = text.split_whitespace().map(str::to_lowercase).collect();
             let limit = limit.unwrap_or(MATCHES.0);
             if words.is_empty() || !(1..=MATCHES.1).contains(&limit) {
                 return Err(wrong(format!("`text` needs words, and `limit` is 1 to {}", MATCHES.1)));
             }
-            Ok(Wanted::Text { words, limit })
+            Ok(RecallQuery::Text { words, limit })
         }
         _ => Err(wrong("give either `message`, with an `offset`, or `text`, with a `limit`".to_owned())),
     }
 }
 
-fn look(path: &[StoredMessage], wanted: &Wanted) -> Output {
+fn look(path: &[StoredMessage], wanted: &RecallQuery) -> Output {
     match wanted {
-        Wanted::Message { id, offset } => match path.iter().find(|stored| stored.id == *id) {
+        RecallQuery::Message { id, offset } => match path.iter().find(|stored| stored.id == *id) {
             Some(stored) => fetch(stored, *offset),
             None => Output::failure(format!("no message `{id}` in this conversation, on this branch")),
         },
-        Wanted::Text { words, limit } => search(path, words, *limit),
+        RecallQuery::Text { words, limit } => search(path, words, *limit),
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use rejoin::{Archive, Block, Message};
-use rejoin_agent::{Decision, Event, Output, Rules, Toolbox};
+use rejoin_agent::{Decision, Output, Rules, Toolbox, TurnEvent};
 use serde_json::json;
 use tokio::sync::{Barrier, Notify, mpsc};
 
@@ -228,7 +228,7 @@ async fn a_finished_result_is_on_disk_while_another_call_still_runs() {
     });
     let ended = tokio::time::timeout(PATIENCE, async {
         loop {
-            if let Some(Event::ToolEnded { call, .. }) = heard.recv().await {
+            if let Some(TurnEvent::ToolEnded { call, .. }) = heard.recv().await {
                 return call;
             }
         }

@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex};
 
 use rejoin::{Archive, AsyncRecorder, Block, Conversation, ConversationId, Message, Role, ToolCall};
 use rejoin_agent::{
-    Api, Decision, Event, Future, History, Listener, Output, Piece, Plan, Prepared, Provider, Reply, Request,
-    Result, Stop, Subject, Talk, Tool, ToolSpec, Toolbox,
+    Api, Decision, Future, History, Listener, Output, Piece, Plan, Prepared, Provider, Reply, Request,
+    Result, Stop, Subject, Talk, Tool, ToolSpec, Toolbox, TurnEvent,
 };
 use serde_json::Value;
 use tempfile::TempDir;
@@ -141,7 +141,7 @@ impl Stage {
                         outcome.unwrap();
                         ended = true;
                     }
-                    Some(event) = heard.recv() => if let Event::Approve { plan, answer: to, .. } = event {
+                    Some(event) = heard.recv() => if let TurnEvent::Approve { plan, answer: to, .. } = event {
                         if let Some(decision) = answer(&plan) {
                             to.send(decision).unwrap();
                         }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use rejoin::Message;
 use rejoin::view::{Said, View};
-use rejoin_agent::{HttpSettings, Key, KeySource, Piece, Provider, Reply, Request, Result, ToolSpec};
+use rejoin_agent::{ApiKey, HttpSettings, KeySource, Piece, Provider, Reply, Request, Result, ToolSpec};
 
 use crate::server::Server;
 
@@ -15,7 +15,7 @@ pub(crate) const PLANTED: &str = "sk-planted-Zm9yYmlkZGVu";
 pub(crate) fn settings(server: &Server) -> HttpSettings {
     let mut settings = HttpSettings::new("mine");
     settings.base_url = Some(server.url());
-    settings.key = KeySource::Value(Key::new(PLANTED).unwrap());
+    settings.key = KeySource::Value(ApiKey::new(PLANTED).unwrap());
     settings.first_wait = Duration::from_millis(1);
     settings
 }

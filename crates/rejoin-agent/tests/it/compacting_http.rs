@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rejoin::{Archive, AsyncRecorder, Conversation};
-use rejoin_agent::{CompactSettings, ErrorKind, Event, History, Http, HttpSettings, Talk};
+use rejoin_agent::{CompactSettings, ErrorKind, History, Http, HttpSettings, Talk, TurnEvent};
 use tempfile::TempDir;
 use tokio::sync::mpsc;
 
@@ -36,8 +36,8 @@ fn reply(text: &str) -> Answer {
 struct Line {
     _directory: TempDir,
     talk: Talk,
-    events: mpsc::UnboundedSender<Event>,
-    heard: mpsc::UnboundedReceiver<Event>,
+    events: mpsc::UnboundedSender<TurnEvent>,
+    heard: mpsc::UnboundedReceiver<TurnEvent>,
 }
 
 impl Line {
@@ -63,7 +63,7 @@ impl Line {
     fn warnings(&mut self) -> Vec<String> {
         let mut warnings = Vec::new();
         while let Ok(event) = self.heard.try_recv() {
-            if let Event::Warning(warning) = event {
+            if let TurnEvent::Warning(warning) = event {
                 warnings.push(warning);
             }
         }

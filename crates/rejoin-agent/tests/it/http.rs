@@ -8,7 +8,7 @@ use std::time::Duration;
 use rejoin::Message;
 use rejoin::view::Viewed;
 use rejoin_agent::{
-    Environment, ErrorKind, Http, HttpSettings, Key, KeySource, Piece, Provider, Request, Stop,
+    ApiKey, Environment, ErrorKind, Http, HttpSettings, KeySource, Piece, Provider, Request, Stop,
 };
 use tokio::sync::mpsc;
 
@@ -368,7 +368,7 @@ fn plain_http_carries_no_key_to_another_machine() {
         settings.key = key;
         Http::anthropic(settings).map(drop).map_err(|error| error.kind())
     };
-    let key = || KeySource::Value(Key::new(PLANTED).unwrap());
+    let key = || KeySource::Value(ApiKey::new(PLANTED).unwrap());
 
     let outcomes = [
         at("http://192.0.2.1:8080", key()),
@@ -424,7 +424,7 @@ async fn a_key_that_is_not_accepted_is_asked_for_once_more() {
 async fn a_keyring_may_hold_the_key() {
     let server = Server::start([Answer::stream(PLAIN)]).await;
     let mut settings = settings(&server);
-    settings.key = KeySource::Lookup(Arc::new(|| Key::new(PLANTED)));
+    settings.key = KeySource::Lookup(Arc::new(|| ApiKey::new(PLANTED)));
     let provider = Http::anthropic(settings).unwrap();
 
     ask(&provider, &hello(), &[]).await.0.unwrap();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rejoin::view::Compaction;
 use rejoin::{AsyncRecorder, Block, Conversation, Json, Message, MessageId, Role};
-use rejoin_agent::{CompactSettings, Event, History, Rules, Stop, Talk, Toolbox};
+use rejoin_agent::{CompactSettings, History, Rules, Stop, Talk, Toolbox, TurnEvent};
 use tokio::sync::mpsc;
 
 use crate::kept::Read;
@@ -28,7 +28,7 @@ pub(crate) async fn recall(talk: &mut Talk, inputs: &[String]) -> Vec<(String, b
     let before = talk.history().len();
     talk.turn(Message::user("do you remember?"), &events).await.unwrap();
     while let Ok(event) = heard.try_recv() {
-        assert!(!matches!(event, Event::Approve { .. }), "{event:?}");
+        assert!(!matches!(event, TurnEvent::Approve { .. }), "{event:?}");
     }
     let results = talk.history().messages().skip(before).filter(|message| message.role == Role::Tool);
     results.map(|message| (message.blocks[0].words().unwrap().into_owned(), message.is_error)).collect()

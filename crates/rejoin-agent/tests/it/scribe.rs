@@ -8,8 +8,8 @@ use rejoin::{
     AsyncRecorder, Block, Conversation, ConversationId, Json, Message, MessageId, Role, Snapshot, Usage,
 };
 use rejoin_agent::{
-    Api, CompactSettings, Compacted, Error, ErrorKind, Event, Future, History, Listener, Provider, Reply,
-    Request, Result, Stop, Talk,
+    Api, CompactSettings, Compacted, Error, ErrorKind, Future, History, Listener, Provider, Reply, Request,
+    Result, Stop, Talk, TurnEvent,
 };
 use tokio::sync::{Notify, mpsc};
 
@@ -148,8 +148,8 @@ pub(crate) struct Desk {
     pub(crate) id: ConversationId,
     pub(crate) scribe: Arc<Scribe>,
     pub(crate) talk: Talk,
-    pub(crate) events: mpsc::UnboundedSender<Event>,
-    heard: mpsc::UnboundedReceiver<Event>,
+    pub(crate) events: mpsc::UnboundedSender<TurnEvent>,
+    heard: mpsc::UnboundedReceiver<TurnEvent>,
 }
 
 impl Desk {
@@ -202,11 +202,11 @@ impl Desk {
         let mut told = Vec::new();
         while let Ok(event) = self.heard.try_recv() {
             match event {
-                Event::Compacting => told.push("compacting".to_owned()),
-                Event::Compacted(compacted) => told.push(compacted.summary),
+                TurnEvent::Compacting => told.push("compacting".to_owned()),
+                TurnEvent::Compacted(compacted) => told.push(compacted.summary),
                 // How long a save takes is up to the machine.
-                Event::Warning(warning) if warning.starts_with("Saving took") => {}
-                Event::Warning(warning) => told.push(warning),
+                TurnEvent::Warning(warning) if warning.starts_with("Saving took") => {}
+                TurnEvent::Warning(warning) => told.push(warning),
                 _ => {}
             }
         }

@@ -9,8 +9,8 @@ use rejoin::{
     Archive, AsyncRecorder, Block, Conversation, ConversationId, Json, Message, OpenTurn, Role, ToolCall,
 };
 use rejoin_agent::{
-    Api, Error, ErrorKind, Event, Future, History, Listener, Piece, Provider, Reply, Request, Result, Stop,
-    Talk,
+    Api, Error, ErrorKind, Future, History, Listener, Piece, Provider, Reply, Request, Result, Stop, Talk,
+    TurnEvent,
 };
 use tempfile::TempDir;
 use tokio::sync::{Notify, mpsc};
@@ -162,8 +162,8 @@ pub(crate) fn told(message: &Message) -> String {
 pub(crate) struct Conversing {
     pub(crate) talk: Talk,
     pub(crate) id: ConversationId,
-    events: mpsc::UnboundedSender<Event>,
-    pub(crate) heard: mpsc::UnboundedReceiver<Event>,
+    events: mpsc::UnboundedSender<TurnEvent>,
+    pub(crate) heard: mpsc::UnboundedReceiver<TurnEvent>,
 }
 
 impl Conversing {

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use rejoin::{Archive, AsyncRecorder, Block, Conversation, Incomplete, Json, Limits, Message, Thinking};
 use rejoin_agent::{
-    ErrorKind, Event, History, Offline, Output, Piece, Plan, Prepared, Result, Stop, Subject, Talk, Tool,
-    ToolSpec, Toolbox,
+    ErrorKind, History, Offline, Output, Piece, Plan, Prepared, Result, Stop, Subject, Talk, Tool, ToolSpec,
+    Toolbox, TurnEvent,
 };
 use tokio::sync::mpsc;
 
@@ -400,7 +400,7 @@ async fn of_two_talks_in_one_conversation_the_second_becomes_a_branch_and_is_tol
 
     let mut forked = Vec::new();
     while let Ok(event) = two.heard.try_recv() {
-        if let Event::Saved(receipt) = event {
+        if let TurnEvent::Saved(receipt) = event {
             forked.push(receipt.forked);
         }
     }

@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 
 use rejoin::{AsyncRecorder, Block, Conversation, Json, Message, Role};
 use rejoin_agent::{
-    Api, Event, Future, History, Listener, Output, Piece, Plan, Prepared, Provider, Reply, Request, Result,
-    Stop, Subject, Talk, Tool, ToolSpec, Toolbox,
+    Api, Future, History, Listener, Output, Piece, Plan, Prepared, Provider, Reply, Request, Result, Stop,
+    Subject, Talk, Tool, ToolSpec, Toolbox, TurnEvent,
 };
 use tokio::sync::mpsc;
 
@@ -110,7 +110,7 @@ async fn talk(kind: Kind, path: String) {
     let showing = tokio::spawn(async move {
         let (began, mut length) = (Instant::now(), 0);
         while let Some(event) = heard.recv().await {
-            if let Event::Piece(Piece::Text(text)) = event {
+            if let TurnEvent::Piece(Piece::Text(text)) = event {
                 length += text.len();
                 mark(&format!("shown {} {length}", began.elapsed().as_millis()));
             }

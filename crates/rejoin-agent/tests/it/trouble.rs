@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rejoin::store::SqliteStore;
 use rejoin::{Archive, AsyncRecorder, Conversation, ConversationId, Message, SavingState, SavingWatch};
-use rejoin_agent::Event;
+use rejoin_agent::TurnEvent;
 use tokio::time::timeout;
 
 use crate::script::{Conversing, Place, Script, done, text};
@@ -223,7 +223,7 @@ async fn a_talk_goes_on_in_a_new_conversation_when_its_own_is_deleted() {
 
     let now = talk.talk.recorder().conversation();
     let told = std::iter::from_fn(|| talk.heard.try_recv().ok()).find_map(|event| match event {
-        Event::BegunAgain(begun_again) => Some((begun_again.deleted, begun_again.conversation)),
+        TurnEvent::BegunAgain(begun_again) => Some((begun_again.deleted, begun_again.conversation)),
         _ => None,
     });
     assert_ne!(now, id);

@@ -2,7 +2,7 @@
 
 use std::pin::pin;
 
-use rejoin_agent::{Compacted, Event, Talk};
+use rejoin_agent::{Compacted, Talk, TurnEvent};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 use tokio::time::{MissedTickBehavior, interval};
@@ -65,16 +65,16 @@ pub(crate) async fn compact(
 /// warning waits for what comes next.
 struct Teller<'a> {
     show: &'a mut dyn Show,
-    warning: Option<Event>,
+    warning: Option<TurnEvent>,
 }
 
 impl Teller<'_> {
-    fn tell(&mut self, event: Event) -> Result<(), Failure> {
+    fn tell(&mut self, event: TurnEvent) -> Result<(), Failure> {
         if let Some(warning) = self.warning.take() {
             self.show.event(warning)?;
         }
         match event {
-            Event::Warning(_) => self.warning = Some(event),
+            TurnEvent::Warning(_) => self.warning = Some(event),
             // Nothing that happens here asks for a decision.
             event => drop(self.show.event(event)?),
         }

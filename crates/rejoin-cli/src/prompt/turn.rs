@@ -3,7 +3,7 @@
 use std::pin::pin;
 
 use rejoin::{Message, SavingState, SavingWatch};
-use rejoin_agent::{Event, Talk};
+use rejoin_agent::{Talk, TurnEvent};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 use tokio::time::{MissedTickBehavior, interval};
@@ -95,7 +95,7 @@ enum Way {
     Stopped(Result<(), Failure>),
 }
 
-fn show_rest(heard: &mut mpsc::UnboundedReceiver<Event>, show: &mut dyn Show) -> Result<(), Failure> {
+fn show_rest(heard: &mut mpsc::UnboundedReceiver<TurnEvent>, show: &mut dyn Show) -> Result<(), Failure> {
     while let Ok(event) = heard.try_recv() {
         show.event(event)?;
     }
@@ -173,9 +173,9 @@ mod tests {
     }
 
     impl Show for Reader {
-        fn event(&mut self, event: Event) -> Result<Course, Failure> {
+        fn event(&mut self, event: TurnEvent) -> Result<Course, Failure> {
             match event {
-                Event::Piece(Piece::Text(_)) => (self.answer)(),
+                TurnEvent::Piece(Piece::Text(_)) => (self.answer)(),
                 _ => Ok(Course::Go),
             }
         }

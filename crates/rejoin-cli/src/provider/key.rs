@@ -1,6 +1,6 @@
 //! Where the key of a provider is. It is never shown, and never an argument of a program.
 
-use rejoin_agent::{Api, Key, KeySource};
+use rejoin_agent::{Api, ApiKey, KeySource};
 
 use crate::context::Context;
 use crate::error::Failure;
@@ -77,8 +77,8 @@ impl<'a> KeyFinder<'a> {
     }
 }
 
-fn read(text: &str, known: &Known, place: &str) -> Result<Key, Failure> {
-    Key::new(text).map_err(|error| {
+fn read(text: &str, known: &Known, place: &str) -> Result<ApiKey, Failure> {
+    ApiKey::new(text).map_err(|error| {
         Failure::from(error).during(format!("read the key of `{}` from {place}", known.name))
     })
 }

@@ -15,14 +15,14 @@ pub(super) const ARGUMENTS: &str = "arguments";
 
 /// What one side said until the other spoke.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Turn {
+pub(super) struct SpeakerTurn {
     /// User or assistant.
     pub(super) role: Role,
     /// Content items in the language of the API.
     pub(super) content: Vec<Fields>,
 }
 
-impl Serialize for Turn {
+impl Serialize for SpeakerTurn {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut turn = serializer.serialize_struct("Turn", 2)?;
         turn.serialize_field("role", &self.role)?;
@@ -32,8 +32,8 @@ impl Serialize for Turn {
 }
 
 /// The turns of a view that was made for this recipient.
-pub(super) fn turns(messages: &[Viewed<'_>], recipient: &Recipient) -> Vec<Turn> {
-    let mut turns: Vec<Turn> = Vec::new();
+pub(super) fn turns(messages: &[Viewed<'_>], recipient: &Recipient) -> Vec<SpeakerTurn> {
+    let mut turns: Vec<SpeakerTurn> = Vec::new();
     for message in messages.iter().map(|viewed| viewed.message.as_ref()) {
         let (role, item): (Role, fn(&Block) -> Option<Fields>) = match message.role {
             // The system speaks in a field of its own.
@@ -48,11 +48,11 @@ pub(super) fn turns(messages: &[Viewed<'_>], recipient: &Recipient) -> Vec<Turn>
 }
 
 /// Adds content to the turn of that side. No content is no turn.
-fn add(turns: &mut Vec<Turn>, role: Role, content: Vec<Fields>) {
+fn add(turns: &mut Vec<SpeakerTurn>, role: Role, content: Vec<Fields>) {
     match turns.last_mut() {
         _ if content.is_empty() => {}
         Some(last) if last.role == role => last.content.extend(content),
-        _ => turns.push(Turn { role, content }),
+        _ => turns.push(SpeakerTurn { role, content }),
     }
 }
 

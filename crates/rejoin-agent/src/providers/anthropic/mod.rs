@@ -14,8 +14,8 @@ mod tests;
 use rejoin::view::Recipient;
 
 use crate::error::Result;
-use crate::providers::http::Version;
-use crate::providers::wire::{Post, Reader, Wire};
+use crate::providers::http::VersionedBase;
+use crate::providers::wire::{EventReader, Post, Wire};
 use crate::providers::{Api, Http, HttpSettings, Request, ThinkingBudget};
 
 /// Where Anthropic itself is.
@@ -36,7 +36,7 @@ impl Http {
     /// A provider that speaks Anthropic Messages. Without a base URL it is Anthropic itself.
     pub fn anthropic(settings: HttpSettings) -> Result<Self> {
         let wire = Anthropic { provider: settings.name.clone(), thinking: settings.thinking };
-        Self::new(settings, Box::new(wire), BASE_URL, Version::Last)
+        Self::new(settings, Box::new(wire), BASE_URL, VersionedBase::Last)
     }
 }
 
@@ -61,7 +61,7 @@ impl Wire for Anthropic {
         }
     }
 
-    fn reader(&self, provider: &str, _request: &Request<'_>) -> Box<dyn Reader> {
+    fn reader(&self, provider: &str, _request: &Request<'_>) -> Box<dyn EventReader> {
         Box::new(stream::Stream::new(provider))
     }
 }

@@ -6,7 +6,7 @@ use crate::providers::anthropic::history::{ARGUMENTS, input, string};
 
 /// A content item that is not complete.
 #[derive(Debug)]
-pub(super) struct Opened {
+pub(super) struct OpenItem {
     kind: String,
     /// The fields it began with, apart from its type.
     fields: Fields,
@@ -18,7 +18,7 @@ pub(super) struct Opened {
     citations: Vec<Json>,
 }
 
-impl Opened {
+impl OpenItem {
     pub(super) fn new(item: &Fields) -> Self {
         let mut fields = Fields::new();
         for (name, value) in item.iter().filter(|(name, _)| *name != "type") {

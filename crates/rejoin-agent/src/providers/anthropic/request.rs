@@ -11,7 +11,7 @@ use rejoin::{Fields, Json, Message, Role};
 use serde::Serialize;
 
 use crate::providers::anthropic::Anthropic;
-use crate::providers::anthropic::history::{self, Turn, is_thinking, item, string, word};
+use crate::providers::anthropic::history::{self, SpeakerTurn, is_thinking, item, string, word};
 use crate::providers::wire::Wire;
 use crate::providers::{Request, ThinkingBudget, ToolSpec};
 
@@ -26,7 +26,7 @@ const LEAST_BUDGET: u64 = 1024;
 const NOT_OFFERED: &str = "Not available any more.";
 
 #[derive(Serialize)]
-struct Body<'a> {
+struct AnthropicBody<'a> {
     model: &'a str,
     max_tokens: u64,
     stream: bool,
@@ -38,7 +38,7 @@ struct Body<'a> {
     tool_choice: Option<Json>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     system: Vec<Fields>,
-    messages: Vec<Turn>,
+    messages: Vec<SpeakerTurn>,
 }
 
 #[derive(Serialize)]
@@ -63,13 +63,13 @@ pub(super) fn body(wire: &Anthropic, request: &Request<'_>) -> String {
     let (thinking, max_tokens) = thinking(budget, request.max_tokens.unwrap_or(MAX_TOKENS));
     let (tools, tool_choice) = tools(request.tools, &messages);
     let (model, stream) = (request.model, true);
-    let body = Body { model, max_tokens, stream, thinking, tools, tool_choice, system, messages };
+    let body = AnthropicBody { model, max_tokens, stream, thinking, tools, tool_choice, system, messages };
     serde_json::to_string(&body).expect("a request is plain data")
 }
 
 /// True when results go back to a reply that did not think, such as one of another provider. With a budget,
 /// the API wants the thinking that led to the calls.
-fn is_thought_missing(turns: &[Turn]) -> bool {
+fn is_thought_missing(turns: &[SpeakerTurn]) -> bool {
     let is_result = |item: &Fields| word(item, "type").is_some_and(|kind| kind == "tool_result");
     let [.., reply, heard] = turns else { return false };
     heard.role == Role::User
@@ -79,7 +79,7 @@ fn is_thought_missing(turns: &[Turn]) -> bool {
 
 /// The tools that are offered. When there are none, those that were called before are named, because the API
 /// refuses a history with calls otherwise, and it is said that none may be called.
-fn tools<'a>(specs: &'a [ToolSpec], turns: &[Turn]) -> (Vec<Offered<'a>>, Option<Json>) {
+fn tools<'a>(specs: &'a [ToolSpec], turns: &[SpeakerTurn]) -> (Vec<Offered<'a>>, Option<Json>) {
     if !specs.is_empty() {
         return (specs.iter().map(offered).collect(), None);
     }

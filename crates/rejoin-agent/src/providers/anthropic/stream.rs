@@ -8,9 +8,9 @@ use serde::de::DeserializeOwned;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::providers::anthropic::history::string;
-use crate::providers::anthropic::opened::Opened;
+use crate::providers::anthropic::opened::OpenItem;
 use crate::providers::http::Complaint;
-use crate::providers::wire::{Reader, ServerEvent};
+use crate::providers::wire::{EventReader, ServerEvent};
 use crate::providers::{Api, Piece, Reply, Stop};
 
 /// A reply while it arrives.
@@ -20,14 +20,14 @@ pub(super) struct Stream {
     /// The message as it was announced, then with what was said about it at its end.
     about: Option<Fields>,
     usage: Fields,
-    opened: BTreeMap<u64, Opened>,
+    opened: BTreeMap<u64, OpenItem>,
     finished: BTreeMap<u64, Block>,
     is_stopped: bool,
 }
 
 /// The fields of any event; each kind has a few.
 #[derive(Deserialize)]
-struct Event {
+struct StreamEvent {
     index: Option<u64>,
     message: Option<Fields>,
     content_block: Option<Fields>,
@@ -37,7 +37,7 @@ struct Event {
 
 /// What an event without a name says it is; some gateways leave names out.
 #[derive(Deserialize)]
-struct Kind {
+struct StreamEventKind {
     #[serde(rename = "type")]
     kind: Option<String>,
 }
@@ -54,16 +54,16 @@ impl Stream {
         }
     }
 
-    fn begin(&mut self, event: Event) -> Result<()> {
+    fn begin(&mut self, event: StreamEvent) -> Result<()> {
         let message = need(event.message, "message")?;
         self.count(message.field("usage").and_then(|usage| usage.to().ok()));
         self.about = Some(message);
         Ok(())
     }
 
-    fn open(&mut self, event: Event, tell: &mut dyn FnMut(Piece)) -> Result<()> {
+    fn open(&mut self, event: StreamEvent, tell: &mut dyn FnMut(Piece)) -> Result<()> {
         let (index, item) = (need(event.index, "index")?, need(event.content_block, "content_block")?);
-        let opened = Opened::new(&item);
+        let opened = OpenItem::new(&item);
         if let Some(name) = opened.tool() {
             tell(Piece::Call { name });
         }
@@ -73,7 +73,7 @@ impl Stream {
         Ok(())
     }
 
-    fn add(&mut self, event: Event, tell: &mut dyn FnMut(Piece)) -> Result<()> {
+    fn add(&mut self, event: StreamEvent, tell: &mut dyn FnMut(Piece)) -> Result<()> {
         let (index, delta) = (need(event.index, "index")?, need(event.delta, "delta")?);
         let opened = self.opened.get_mut(&index);
         let opened = opened.ok_or_else(|| malformed(format!("content block {index} has not begun")))?;
@@ -100,7 +100,7 @@ impl Stream {
         Ok(())
     }
 
-    fn close(&mut self, event: &Event, tell: &mut dyn FnMut(Piece)) -> Result<()> {
+    fn close(&mut self, event: &StreamEvent, tell: &mut dyn FnMut(Piece)) -> Result<()> {
         let index = need(event.index, "index")?;
         let opened = self.opened.remove(&index);
         let block = opened
@@ -112,7 +112,7 @@ impl Stream {
     }
 
     /// Takes what is said about the whole message near its end.
-    fn conclude(&mut self, event: Event) -> Result<()> {
+    fn conclude(&mut self, event: StreamEvent) -> Result<()> {
         self.count(event.usage);
         let about = self.about.as_mut().ok_or_else(unannounced)?;
         for (name, value) in event.delta.iter().flat_map(Fields::iter) {
@@ -141,11 +141,11 @@ impl Stream {
     }
 }
 
-impl Reader for Stream {
+impl EventReader for Stream {
     fn take(&mut self, event: &ServerEvent, tell: &mut dyn FnMut(Piece)) -> Result<()> {
         let kind = match event.name.as_str() {
             "" | "message" if event.data == "[DONE]" => return Ok(()),
-            "" | "message" => read::<Kind>(event)?.kind.unwrap_or_default(),
+            "" | "message" => read::<StreamEventKind>(event)?.kind.unwrap_or_default(),
             name => name.to_owned(),
         };
         match kind.as_str() {

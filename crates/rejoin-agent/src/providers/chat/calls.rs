@@ -11,11 +11,11 @@ pub(super) const CALL: &str = "call";
 
 /// The calls of one reply.
 #[derive(Debug, Default)]
-pub(super) struct Calls(Vec<Draft>);
+pub(super) struct PartialCalls(Vec<PartialCall>);
 
 /// A call while it arrives.
 #[derive(Debug, Default)]
-struct Draft {
+struct PartialCall {
     index: Option<u64>,
     id: String,
     name: String,
@@ -26,7 +26,7 @@ struct Draft {
     function: Fields,
 }
 
-impl Calls {
+impl PartialCalls {
     /// Takes one element of `tool_calls`. Returns the name of a call that begins with it.
     pub(super) fn take(&mut self, delta: &Fields) -> Option<String> {
         let function: Fields = delta.field("function").and_then(|value| value.to().ok()).unwrap_or_default();
@@ -78,7 +78,7 @@ impl Calls {
     }
 
     /// The call that a piece belongs to.
-    fn draft(&mut self, index: Option<u64>, id: &str, name: &str) -> &mut Draft {
+    fn draft(&mut self, index: Option<u64>, id: &str, name: &str) -> &mut PartialCall {
         let known = match index {
             Some(_) => self.0.iter().rposition(|draft| draft.index == index),
             None if !id.is_empty() => self.0.iter().rposition(|draft| draft.id == id),
@@ -92,7 +92,7 @@ impl Calls {
             name.is_empty() || id.is_empty() || draft.id.is_empty() || draft.id == id
         });
         let place = known.unwrap_or_else(|| {
-            self.0.push(Draft { index, ..Draft::default() });
+            self.0.push(PartialCall { index, ..PartialCall::default() });
             self.0.len() - 1
         });
         &mut self.0[place]

@@ -11,8 +11,8 @@ mod tests;
 use rejoin::view::Recipient;
 
 use crate::error::Result;
-use crate::providers::http::Version;
-use crate::providers::wire::{Post, Reader, Wire};
+use crate::providers::http::VersionedBase;
+use crate::providers::wire::{EventReader, Post, Wire};
 use crate::providers::{Api, Http, HttpSettings, Request, responses};
 
 impl Http {
@@ -20,7 +20,7 @@ impl Http {
     pub fn chat(settings: HttpSettings, quirks: Quirks) -> Result<Self> {
         let (provider, effort) = (settings.name.clone(), settings.reasoning_effort.clone());
         let language = Chat { provider, quirks, effort };
-        Self::new(settings, Box::new(language), responses::BASE_URL, Version::Anywhere)
+        Self::new(settings, Box::new(language), responses::BASE_URL, VersionedBase::Anywhere)
     }
 }
 
@@ -78,7 +78,7 @@ impl Wire for Chat {
         Post { path: "chat/completions", headers: Vec::new(), body: request::body(self, request) }
     }
 
-    fn reader(&self, provider: &str, request: &Request<'_>) -> Box<dyn Reader> {
+    fn reader(&self, provider: &str, request: &Request<'_>) -> Box<dyn EventReader> {
         Box::new(stream::ChatReader::new(provider, request.model, request.messages.len()))
     }
 }

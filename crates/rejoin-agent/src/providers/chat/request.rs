@@ -17,12 +17,12 @@ use crate::providers::{Request, ToolSpec};
 const BETWEEN: &str = "\n\n";
 
 #[derive(Serialize)]
-struct Body<'a> {
+struct ChatBody<'a> {
     model: &'a str,
     stream: bool,
     stream_options: StreamOptions,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    tools: Vec<Tool<'a>>,
+    tools: Vec<ChatTool<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     parallel_tool_calls: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -41,7 +41,7 @@ struct StreamOptions {
 }
 
 #[derive(Serialize)]
-struct Tool<'a> {
+struct ChatTool<'a> {
     r#type: &'static str,
     function: Function<'a>,
 }
@@ -58,7 +58,7 @@ struct Function<'a> {
 #[serde(untagged)]
 enum Sent {
     System { role: &'static str, content: String },
-    User { role: &'static str, content: Vec<Content> },
+    User { role: &'static str, content: Vec<ChatContent> },
     UserText { role: &'static str, content: String },
     Assistant(Fields),
     Tool { role: &'static str, tool_call_id: String, content: String },
@@ -66,20 +66,20 @@ enum Sent {
 
 #[derive(Clone, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum Content {
+enum ChatContent {
     Text { text: String },
-    ImageUrl { image_url: Address },
+    ImageUrl { image_url: ImageAddress },
 }
 
 #[derive(Clone, Serialize)]
-struct Address {
+struct ImageAddress {
     url: String,
 }
 
 pub(super) fn body(language: &Chat, request: &Request<'_>) -> String {
     let (limit, parallel) = (language.quirks.limit, language.quirks.parallel);
     let has_tools = !request.tools.is_empty();
-    let body = Body {
+    let body = ChatBody {
         model: request.model,
         messages: messages(language, request),
         stream: true,
@@ -93,10 +93,10 @@ pub(super) fn body(language: &Chat, request: &Request<'_>) -> String {
     serde_json::to_string(&body).expect("a request is plain data")
 }
 
-fn tool(spec: &ToolSpec) -> Tool<'_> {
+fn tool(spec: &ToolSpec) -> ChatTool<'_> {
     let function =
         Function { name: &spec.name, description: &spec.description, parameters: &spec.input_schema };
-    Tool { r#type: "function", function }
+    ChatTool { r#type: "function", function }
 }
 
 fn messages(language: &Chat, request: &Request<'_>) -> Vec<Sent> {
@@ -109,8 +109,8 @@ fn messages(language: &Chat, request: &Request<'_>) -> Vec<Sent> {
                 message.blocks.iter().filter_map(text).for_each(|text| append(&mut system, text));
             }
             Role::System | Role::User => heard(&mut sent, message),
-            Role::Assistant if recipient.is_own(message) => said(&mut sent, message, Origin::Own),
-            Role::Assistant => said(&mut sent, message, Origin::Foreign),
+            Role::Assistant if recipient.is_own(message) => said(&mut sent, message, ReplyOrigin::Own),
+            Role::Assistant => said(&mut sent, message, ReplyOrigin::Foreign),
             Role::Tool => sent.extend(message.blocks.iter().filter_map(answer)),
         }
     }
@@ -122,7 +122,7 @@ fn messages(language: &Chat, request: &Request<'_>) -> Vec<Sent> {
 
 /// Where a reply comes from.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Origin {
+enum ReplyOrigin {
     /// From the provider that is asked: what it sent is sent back.
     Own,
     /// From another: text and calls are sent.
@@ -144,10 +144,12 @@ fn answer(block: &Block) -> Option<Sent> {
 
 fn heard(sent: &mut Vec<Sent>, message: &Message) {
     let more = message.blocks.iter().filter_map(|block| match block {
-        Block::Media(media) => Some(Content::ImageUrl { image_url: Address { url: openai::address(media) } }),
-        block => text(block).map(|text| Content::Text { text: text.to_owned() }),
+        Block::Media(media) => {
+            Some(ChatContent::ImageUrl { image_url: ImageAddress { url: openai::address(media) } })
+        }
+        block => text(block).map(|text| ChatContent::Text { text: text.to_owned() }),
     });
-    let more: Vec<Content> = more.collect();
+    let more: Vec<ChatContent> = more.collect();
     if let Some(Sent::User { content, .. }) = sent.last_mut() {
         content.extend(more);
     } else if !more.is_empty() {
@@ -161,8 +163,8 @@ fn plainest(message: Sent) -> Sent {
     let texts: Option<Vec<&str>> = content
         .iter()
         .map(|part| match part {
-            Content::Text { text } => Some(text.as_str()),
-            Content::ImageUrl { .. } => None,
+            ChatContent::Text { text } => Some(text.as_str()),
+            ChatContent::ImageUrl { .. } => None,
         })
         .collect();
     match texts {
@@ -171,7 +173,7 @@ fn plainest(message: Sent) -> Sent {
     }
 }
 
-fn said(sent: &mut Vec<Sent>, message: &Message, origin: Origin) {
+fn said(sent: &mut Vec<Sent>, message: &Message, origin: ReplyOrigin) {
     let calls = message.blocks.iter().filter_map(|block| match block {
         Block::ToolCall(asked) => Some(call(asked, origin)),
         _ => None,
@@ -187,7 +189,7 @@ fn said(sent: &mut Vec<Sent>, message: &Message, origin: Origin) {
     if let Some(refusal) = &refusal {
         fields.set("refusal", string(refusal));
     }
-    if origin == Origin::Own {
+    if origin == ReplyOrigin::Own {
         thoughts::write_back(message.blocks.iter(), &mut fields);
     }
     if !calls.is_empty() {
@@ -200,19 +202,19 @@ fn said(sent: &mut Vec<Sent>, message: &Message, origin: Origin) {
 }
 
 /// What a message says, and what it says in declining. The pieces of an own message belong to one text.
-fn words(message: &Message, origin: Origin) -> (Option<String>, Option<String>) {
+fn words(message: &Message, origin: ReplyOrigin) -> (Option<String>, Option<String>) {
     let joined = |blocks: Vec<&Block>| {
         let texts: Vec<&str> = blocks.into_iter().filter_map(text).collect();
-        let between = if origin == Origin::Own { "" } else { BETWEEN };
+        let between = if origin == ReplyOrigin::Own { "" } else { BETWEEN };
         (!texts.is_empty()).then(|| texts.join(between))
     };
     let (refusals, contents): (Vec<&Block>, Vec<&Block>) =
-        message.blocks.iter().partition(|block| origin == Origin::Own && is_refusal(block));
+        message.blocks.iter().partition(|block| origin == ReplyOrigin::Own && is_refusal(block));
     (joined(contents), joined(refusals))
 }
 
-fn call(call: &ToolCall, origin: Origin) -> Fields {
-    let rest = call.extra.field(CALL).filter(|_| origin == Origin::Own);
+fn call(call: &ToolCall, origin: ReplyOrigin) -> Fields {
+    let rest = call.extra.field(CALL).filter(|_| origin == ReplyOrigin::Own);
     let rest: Fields = rest.and_then(|rest| rest.to().ok()).unwrap_or_default();
     let mut function: Fields = rest.field("function").and_then(|rest| rest.to().ok()).unwrap_or_default();
     function.set("name", string(&call.name));

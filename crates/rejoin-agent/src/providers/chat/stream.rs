@@ -7,11 +7,11 @@ use rejoin::{Block, Fields, Json, Message, Role, Text, Usage};
 use serde::Deserialize;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::providers::chat::calls::Calls;
+use crate::providers::chat::calls::PartialCalls;
 use crate::providers::chat::thoughts::{self, Thoughts};
 use crate::providers::complaint::error_in_stream;
 use crate::providers::openai::{one_line, string};
-use crate::providers::wire::{Reader, ServerEvent};
+use crate::providers::wire::{EventReader, ServerEvent};
 use crate::providers::{Api, Piece, Reply, Stop};
 
 /// Where a text keeps that it came as a refusal.
@@ -25,7 +25,7 @@ pub(super) struct ChatReader {
     response_id: Option<String>,
     blocks: Vec<Block>,
     open: Open,
-    calls: Calls,
+    calls: PartialCalls,
     finish: Option<String>,
     is_done: bool,
     usage: Option<Json>,
@@ -46,7 +46,7 @@ enum Open {
 }
 
 #[derive(Deserialize)]
-struct Choice {
+struct StreamChoice {
     #[serde(default)]
     index: Option<u64>,
     delta: Option<Fields>,
@@ -57,7 +57,7 @@ struct Choice {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Tokens {
+struct ChatTokens {
     prompt_tokens: u64,
     completion_tokens: u64,
 }
@@ -71,7 +71,7 @@ impl ChatReader {
             response_id: None,
             blocks: Vec::new(),
             open: Open::Nothing,
-            calls: Calls::default(),
+            calls: PartialCalls::default(),
             finish: None,
             is_done: false,
             usage: None,
@@ -88,7 +88,8 @@ impl ChatReader {
                 "model" => self.model = value.to().unwrap_or_else(|_| std::mem::take(&mut self.model)),
                 "usage" => self.usage = Some(value.clone()),
                 "choices" => {
-                    let choices: Vec<Choice> = value.to().map_err(|cause| unreadable().because(cause))?;
+                    let choices: Vec<StreamChoice> =
+                        value.to().map_err(|cause| unreadable().because(cause))?;
                     // Only one choice is asked for.
                     if let Some(choice) = choices.into_iter().find(|choice| choice.index.unwrap_or(0) == 0) {
                         self.take_choice(choice, tell)?;
@@ -101,7 +102,7 @@ impl ChatReader {
         Ok(())
     }
 
-    fn take_choice(&mut self, choice: Choice, tell: &mut dyn FnMut(Piece)) -> Result<()> {
+    fn take_choice(&mut self, choice: StreamChoice, tell: &mut dyn FnMut(Piece)) -> Result<()> {
         if let Some(error) = choice.error {
             return Err(error_in_stream(&error));
         }
@@ -259,7 +260,7 @@ impl ChatReader {
     }
 }
 
-impl Reader for ChatReader {
+impl EventReader for ChatReader {
     fn take(&mut self, event: &ServerEvent, tell: &mut dyn FnMut(Piece)) -> Result<()> {
         let data = event.data.trim();
         let is_known = matches!(event.name.as_str(), "" | "message" | "error");
@@ -302,7 +303,7 @@ impl Reader for ChatReader {
             }
         }
         message.usage = self.usage.map(|detail| {
-            let tokens: Tokens = detail.to().unwrap_or_default();
+            let tokens: ChatTokens = detail.to().unwrap_or_default();
             Usage {
                 input_tokens: tokens.prompt_tokens,
                 output_tokens: tokens.completion_tokens,

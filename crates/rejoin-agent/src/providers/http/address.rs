@@ -8,7 +8,7 @@ use crate::error::{Error, ErrorKind, Result};
 
 /// Which bases already name the version of the API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Version {
+pub(crate) enum VersionedBase {
     /// Those that end with it, such as `…/v1`. A gateway's own version may stand earlier in the path.
     Last,
     /// Those with one anywhere in the path, such as `…/v1beta/openai`.
@@ -30,7 +30,7 @@ impl fmt::Debug for Address {
 
 impl Address {
     /// Reads a base URL. One that names no version gets `/v1`.
-    pub(super) fn parse(text: &str, version: Version) -> Result<Self> {
+    pub(super) fn parse(text: &str, version: VersionedBase) -> Result<Self> {
         let invalid = |why: String| {
             Error::new(ErrorKind::Invalid, format!("read the base URL `{}`", shown(text))).because(why)
         };
@@ -45,8 +45,8 @@ impl Address {
         let is_versioned = {
             let mut segments = url.path_segments().into_iter().flatten().filter(|part| !part.is_empty());
             match version {
-                Version::Last => segments.next_back().is_some_and(is_version),
-                Version::Anywhere => segments.any(is_version),
+                VersionedBase::Last => segments.next_back().is_some_and(is_version),
+                VersionedBase::Anywhere => segments.any(is_version),
             }
         };
         let mut path = url.path_segments_mut().map_err(|()| invalid("it cannot have a path".to_owned()))?;
@@ -119,15 +119,15 @@ mod tests {
     #[test]
     fn a_base_may_end_with_a_slash_or_a_version_or_neither() {
         let cases = [
-            ("https://api.anthropic.com", Version::Last),
-            ("https://api.anthropic.com/", Version::Last),
-            ("https://api.anthropic.com/v1", Version::Last),
-            ("https://api.anthropic.com/v1/", Version::Last),
-            (" https://gateway.example/v1/account/anthropic ", Version::Last),
-            ("https://gateway.example/v1/account/openai", Version::Anywhere),
-            ("https://models.example/v1beta/openai/", Version::Anywhere),
-            ("http://localhost:11434", Version::Anywhere),
-            ("https://models.example/api?api-version=2#x", Version::Anywhere),
+            ("https://api.anthropic.com", VersionedBase::Last),
+            ("https://api.anthropic.com/", VersionedBase::Last),
+            ("https://api.anthropic.com/v1", VersionedBase::Last),
+            ("https://api.anthropic.com/v1/", VersionedBase::Last),
+            (" https://gateway.example/v1/account/anthropic ", VersionedBase::Last),
+            ("https://gateway.example/v1/account/openai", VersionedBase::Anywhere),
+            ("https://models.example/v1beta/openai/", VersionedBase::Anywhere),
+            ("http://localhost:11434", VersionedBase::Anywhere),
+            ("https://models.example/api?api-version=2#x", VersionedBase::Anywhere),
         ];
         let addresses =
             cases.map(|(base, version)| Address::parse(base, version).unwrap().endpoint("a/b").to_string());
@@ -151,7 +151,7 @@ mod tests {
     #[test]
     fn what_is_no_base_is_refused_without_showing_secrets() {
         let bases = ["", "localhost:1234", "ftp://a.example", "https://me:planted@a.example", "https://"];
-        let errors = bases.map(|base| Address::parse(base, Version::Last).unwrap_err());
+        let errors = bases.map(|base| Address::parse(base, VersionedBase::Last).unwrap_err());
 
         assert!(errors.iter().all(|error| error.kind() == ErrorKind::Invalid));
         assert!(!format!("{errors:?}").contains("planted"), "{errors:?}");
@@ -159,7 +159,7 @@ mod tests {
 
     #[test]
     fn an_address_shows_its_host_only() {
-        let address = Address::parse("https://a.example:8443/x?key=planted", Version::Last).unwrap();
+        let address = Address::parse("https://a.example:8443/x?key=planted", VersionedBase::Last).unwrap();
 
         assert_eq!(format!("{address:?}"), r#"Address("a.example:8443")"#);
     }
@@ -176,7 +176,7 @@ mod tests {
             "http://192.168.0.1",
             "http://localhost.example",
         ];
-        let open = cases.map(|base| Address::parse(base, Version::Last).unwrap().is_open());
+        let open = cases.map(|base| Address::parse(base, VersionedBase::Last).unwrap().is_open());
 
         assert_eq!(open, [false, false, false, false, false, true, true, true]);
     }

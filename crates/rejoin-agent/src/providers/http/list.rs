@@ -7,7 +7,7 @@ use serde_json::Value;
 use tokio::time::timeout;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::providers::http::{Failed, Http};
+use crate::providers::http::{FailedAttempt, Http};
 use crate::providers::{Api, Request};
 
 /// The longest list that is read. Routers offer some hundred models, with a page about each.
@@ -37,8 +37,13 @@ impl Http {
         outcome.map_err(|failed| self.explain(failed.error, key.as_ref(), "its models"))
     }
 
-    async fn get(&self, url: Url, key: Option<&crate::providers::Key>) -> Result<Vec<String>, Failed> {
-        let client = self.client.get_or_try_init(|| async { self.build() }).await.map_err(Failed::new)?;
+    async fn get(
+        &self,
+        url: Url,
+        key: Option<&crate::providers::ApiKey>,
+    ) -> Result<Vec<String>, FailedAttempt> {
+        let client =
+            self.client.get_or_try_init(|| async { self.build() }).await.map_err(FailedAttempt::new)?;
         let nothing = Request { model: "", system: "", messages: &[], tools: &[], max_tokens: None };
         let mut headers = self.headers(&self.wire.post(&nothing), key);
         headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
@@ -51,11 +56,11 @@ impl Http {
             body.extend_from_slice(&chunk);
             if body.len() > MAX_LIST {
                 let why = format!("the list of models is longer than {MAX_LIST} bytes");
-                return Err(Failed::new(Error::new(ErrorKind::Malformed, why)));
+                return Err(FailedAttempt::new(Error::new(ErrorKind::Malformed, why)));
             }
         }
         names(&body).ok_or_else(|| {
-            Failed::new(Error::new(ErrorKind::Malformed, "the answer is not a list of models"))
+            FailedAttempt::new(Error::new(ErrorKind::Malformed, "the answer is not a list of models"))
         })
     }
 }

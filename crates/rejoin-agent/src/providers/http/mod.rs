@@ -21,13 +21,13 @@ use reqwest::{Client, Response, StatusCode, redirect};
 use tokio::sync::OnceCell;
 use tokio::time::timeout;
 
-pub(crate) use address::Version;
+pub(crate) use address::VersionedBase;
 pub(crate) use answer::Complaint;
 pub use settings::{HttpSettings, ThinkingBudget};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::providers::http::address::Address;
-use crate::providers::key::{Key, Keys};
+use crate::providers::key::{ApiKey, RememberedKey};
 use crate::providers::sse::Sse;
 use crate::providers::wire::{Post, Wire};
 use crate::providers::{Api, Future, Listener, Piece, Provider, Reply, Request};
@@ -48,13 +48,13 @@ pub struct Http {
     settings: HttpSettings,
     wire: Box<dyn Wire>,
     address: Address,
-    keys: Keys,
+    keys: RememberedKey,
     /// Made when first needed: reading the system's certificates takes a moment.
     client: OnceCell<Client>,
 }
 
 /// A failed attempt.
-struct Failed {
+struct FailedAttempt {
     error: Error,
     /// The status, when there was an answer.
     status: Option<StatusCode>,
@@ -62,7 +62,7 @@ struct Failed {
     is_passing: bool,
 }
 
-impl Failed {
+impl FailedAttempt {
     fn new(error: Error) -> Self {
         Self { is_passing: error.kind().is_passing(), error, status: None }
     }
@@ -74,10 +74,10 @@ impl Http {
         mut settings: HttpSettings,
         wire: Box<dyn Wire>,
         base_url: &str,
-        version: Version,
+        version: VersionedBase,
     ) -> Result<Self> {
         let address = Address::parse(settings.base_url.as_deref().unwrap_or(base_url), version)?;
-        let keys = Keys::new(std::mem::take(&mut settings.key));
+        let keys = RememberedKey::new(std::mem::take(&mut settings.key));
         if keys.is_some() && address.is_open() {
             let message = format!("use the key of `{}` with `{}`", settings.name, address.host());
             let why = "a key is not sent over plain HTTP to another machine; use `https://`";
@@ -121,9 +121,9 @@ impl Http {
         &self,
         post: &Post,
         request: &Request<'_>,
-        key: Option<&Key>,
+        key: Option<&ApiKey>,
         listen: &mut Listener<'_>,
-    ) -> Result<Reply, Failed> {
+    ) -> Result<Reply, FailedAttempt> {
         let mut response = self.send(post, key).await?;
         let mut reader = self.wire.reader(&self.settings.name, request);
         let mut sse = Sse::default();
@@ -133,23 +133,24 @@ impl Http {
             if received > MAX_REPLY {
                 let error =
                     Error::new(ErrorKind::Malformed, format!("the reply is longer than {MAX_REPLY} bytes"));
-                return Err(Failed { is_passing: false, ..Failed::new(error) });
+                return Err(FailedAttempt { is_passing: false, ..FailedAttempt::new(error) });
             }
             sse.feed(&chunk);
-            while let Some(event) = sse.next_event().map_err(Failed::new)? {
-                reader.take(&event, &mut |piece| listen(piece)).map_err(Failed::new)?;
+            while let Some(event) = sse.next_event().map_err(FailedAttempt::new)? {
+                reader.take(&event, &mut |piece| listen(piece)).map_err(FailedAttempt::new)?;
                 if reader.is_complete() {
                     tokio::spawn(drain(response));
-                    return reader.finish().map_err(Failed::new);
+                    return reader.finish().map_err(FailedAttempt::new);
                 }
             }
         }
-        reader.finish().map_err(Failed::new)
+        reader.finish().map_err(FailedAttempt::new)
     }
 
     /// Posts, and returns the answer if it is a stream.
-    async fn send(&self, post: &Post, key: Option<&Key>) -> Result<Response, Failed> {
-        let client = self.client.get_or_try_init(|| async { self.build() }).await.map_err(Failed::new)?;
+    async fn send(&self, post: &Post, key: Option<&ApiKey>) -> Result<Response, FailedAttempt> {
+        let client =
+            self.client.get_or_try_init(|| async { self.build() }).await.map_err(FailedAttempt::new)?;
         let url = self.address.endpoint(post.path);
         let posted = client.post(url).headers(self.headers(post, key)).body(post.body.clone()).send();
         let limit = self.settings.idle_timeout;
@@ -177,7 +178,7 @@ impl Http {
             .map_err(|error| Error::new(ErrorKind::Network, "start the HTTP client").because(error))
     }
 
-    fn headers(&self, post: &Post, key: Option<&Key>) -> HeaderMap {
+    fn headers(&self, post: &Post, key: Option<&ApiKey>) -> HeaderMap {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
@@ -194,7 +195,7 @@ impl Http {
     }
 
     /// Reads an answer that is not a stream of events.
-    async fn refusal(&self, mut response: Response) -> Failed {
+    async fn refusal(&self, mut response: Response) -> FailedAttempt {
         let status = response.status();
         let headers = response.headers().clone();
         let mut body = Vec::new();
@@ -212,7 +213,7 @@ impl Http {
         if status.is_success() {
             let why = format!("the answer is not a stream of events: {complaint}");
             let error = Error::new(ErrorKind::Malformed, "read the answer").because(why);
-            return Failed { error, status: Some(status), is_passing: false };
+            return FailedAttempt { error, status: Some(status), is_passing: false };
         }
         let words = if status.is_redirection() {
             let to = headers.get(LOCATION).and_then(|to| to.to_str().ok()).unwrap_or("nowhere");
@@ -225,28 +226,30 @@ impl Http {
             .because(words)
             .retry_after(wait::asked(&headers, Timestamp::now()));
         let is_vetoed = headers.get("x-should-retry").is_some_and(|should| should == "false");
-        Failed { is_passing: kind.is_passing() && !is_vetoed, error, status: Some(status) }
+        FailedAttempt { is_passing: kind.is_passing() && !is_vetoed, error, status: Some(status) }
     }
 
     /// Waits for the provider as long as the settings allow.
     async fn patient<T>(
         &self,
         work: impl std::future::Future<Output = reqwest::Result<T>>,
-    ) -> Result<T, Failed> {
+    ) -> Result<T, FailedAttempt> {
         let limit = self.settings.idle_timeout;
         let outcome = timeout(limit, work).await.map_err(|_| {
             let why = format!("nothing arrived for {} seconds", limit.as_secs_f32());
-            Failed::new(Error::new(ErrorKind::Network, why))
+            FailedAttempt::new(Error::new(ErrorKind::Network, why))
         })?;
         outcome.map_err(|error| self.broken(error))
     }
 
     /// A connection that was not made, or broke.
-    fn broken(&self, error: reqwest::Error) -> Failed {
+    fn broken(&self, error: reqwest::Error) -> FailedAttempt {
         if !(error.is_connect() && is_refused(&error)) {
             // The URL may hold what should not be shown.
             let cause = error.without_url();
-            return Failed::new(Error::new(ErrorKind::Network, "the connection failed").because(cause));
+            return FailedAttempt::new(
+                Error::new(ErrorKind::Network, "the connection failed").because(cause),
+            );
         }
         let mut why = format!("could not connect to {} at {}", self.title(), self.address.origin());
         if let Some(start) = self.settings.start.as_ref().filter(|_| self.address.is_loopback()) {
@@ -254,7 +257,7 @@ impl Http {
         }
         let error = Error::new(ErrorKind::Unreachable, why);
         // What is not running on this machine does not start by being asked again.
-        Failed { is_passing: !self.address.is_loopback(), ..Failed::new(error) }
+        FailedAttempt { is_passing: !self.address.is_loopback(), ..FailedAttempt::new(error) }
     }
 
     /// What it is called in messages.
@@ -263,14 +266,14 @@ impl Http {
     }
 
     /// The provider said nothing for so long. To wait as long again would try anyone's patience.
-    fn silent(&self, limit: Duration) -> Failed {
+    fn silent(&self, limit: Duration) -> FailedAttempt {
         let (title, place) = (self.title(), self.address.origin());
         let why = format!("{title} at {place} did not answer within {} s", limit.as_secs_f32());
-        Failed { is_passing: false, ..Failed::new(Error::new(ErrorKind::Silent, why)) }
+        FailedAttempt { is_passing: false, ..FailedAttempt::new(Error::new(ErrorKind::Silent, why)) }
     }
 
     /// Says whom we asked, and takes the key out of whatever the error holds.
-    fn explain(&self, error: Error, key: Option<&Key>, wanted: &str) -> Error {
+    fn explain(&self, error: Error, key: Option<&ApiKey>, wanted: &str) -> Error {
         let (kind, wait) = (error.kind(), error.wait());
         // These say whom themselves, in one line.
         if matches!(kind, ErrorKind::Unreachable | ErrorKind::Silent) {

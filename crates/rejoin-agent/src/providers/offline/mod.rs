@@ -10,7 +10,7 @@ use rejoin::{Block, Json, Message, Role};
 
 use crate::error::Result;
 use crate::providers::offline::question::{Question, Wish};
-use crate::providers::offline::recall::{Memory, recall};
+use crate::providers::offline::recall::{RecalledStatement, recall};
 use crate::providers::{Api, Future, Listener, Piece, Provider, Reply, Request, Stop};
 
 /// The first line of its first reply in a conversation.
@@ -79,7 +79,7 @@ fn answer(request: &Request<'_>) -> String {
 }
 
 /// One line for each statement. The id stands last, so that it can be copied.
-fn quoted(memories: &[Memory<'_>]) -> String {
+fn quoted(memories: &[RecalledStatement<'_>]) -> String {
     let lines = memories.iter().enumerate().map(|(place, memory)| {
         let who = match (memory.role, place) {
             (Role::User, 0) => "You said",

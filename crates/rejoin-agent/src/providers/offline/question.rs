@@ -218,7 +218,7 @@ pub(super) enum Wish {
 
 /// The kind of thing that is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum QuestionKind {
     Colour,
     Number,
     Time,
@@ -238,7 +238,7 @@ pub(super) struct Term {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Question {
     pub(super) terms: Vec<Term>,
-    pub(super) kind: Option<Kind>,
+    pub(super) kind: Option<QuestionKind>,
     /// The word that names the kind; an answer may hold it.
     pub(super) attribute: Option<String>,
     pub(super) is_negated: bool,
@@ -300,15 +300,19 @@ impl Question {
     }
 }
 
-impl Kind {
+impl QuestionKind {
     /// True when a statement with these words could hold a thing of this kind.
     pub(super) fn is_in(self, word: &str) -> bool {
         match self {
-            Kind::Colour => COLOURS.contains(&word),
-            Kind::Number => NUMBERS.contains(&word) || word.bytes().any(|letter| letter.is_ascii_digit()),
-            Kind::Time => TIMES.contains(&word) || word.bytes().any(|letter| letter.is_ascii_digit()),
-            Kind::Place => ["in", "at", "on", "near", "under", "behind", "from", "to"].contains(&word),
-            Kind::Reason => ["because", "since", "so", "weil", "therefore"].contains(&word),
+            QuestionKind::Colour => COLOURS.contains(&word),
+            QuestionKind::Number => {
+                NUMBERS.contains(&word) || word.bytes().any(|letter| letter.is_ascii_digit())
+            }
+            QuestionKind::Time => TIMES.contains(&word) || word.bytes().any(|letter| letter.is_ascii_digit()),
+            QuestionKind::Place => {
+                ["in", "at", "on", "near", "under", "behind", "from", "to"].contains(&word)
+            }
+            QuestionKind::Reason => ["because", "since", "so", "weil", "therefore"].contains(&word),
         }
     }
 }
@@ -348,14 +352,14 @@ fn is_fragment(text: &str) -> bool {
         && !all.iter().any(|word| VERBS.contains(&word.as_str()))
 }
 
-fn kind_asked(words: &[String]) -> Option<Kind> {
+fn kind_asked(words: &[String]) -> Option<QuestionKind> {
     words.iter().enumerate().find_map(|(place, word)| match word.as_str() {
-        "where" | "wo" | "donde" => Some(Kind::Place),
-        "when" | "wann" | "quand" | "cuando" => Some(Kind::Time),
-        "why" | "warum" | "pourquoi" => Some(Kind::Reason),
+        "where" | "wo" | "donde" => Some(QuestionKind::Place),
+        "when" | "wann" | "quand" | "cuando" => Some(QuestionKind::Time),
+        "why" | "warum" | "pourquoi" => Some(QuestionKind::Reason),
         "how" => match words.get(place + 1).map(String::as_str) {
             Some("many" | "much" | "old" | "long" | "far" | "tall" | "big" | "often" | "heavy") => {
-                Some(Kind::Number)
+                Some(QuestionKind::Number)
             }
             _ => None,
         },
@@ -364,11 +368,11 @@ fn kind_asked(words: &[String]) -> Option<Kind> {
 }
 
 /// The kind that a word names, as a root.
-fn kind_named(root: &str) -> Option<Kind> {
+fn kind_named(root: &str) -> Option<QuestionKind> {
     match root {
-        "color" | "farb" | "couleur" => Some(Kind::Colour),
-        "tim" | "date" | "dat" | "day" | "year" | "month" => Some(Kind::Time),
-        "number" | "price" | "pric" | "amount" => Some(Kind::Number),
+        "color" | "farb" | "couleur" => Some(QuestionKind::Colour),
+        "tim" | "date" | "dat" | "day" | "year" | "month" => Some(QuestionKind::Time),
+        "number" | "price" | "pric" | "amount" => Some(QuestionKind::Number),
         _ => None,
     }
 }

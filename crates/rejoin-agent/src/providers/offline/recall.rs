@@ -31,31 +31,31 @@ const CLOSE_ENOUGH: f64 = 0.75;
 
 /// A statement that was made before.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Memory<'a> {
+pub(super) struct RecalledStatement<'a> {
     pub(super) statement: &'a str,
     pub(super) role: Role,
     pub(super) id: Option<MessageId>,
 }
 
 /// The statements that answer, best first.
-pub(super) fn recall<'a>(question: &Question, messages: &'a [Viewed<'a>]) -> Vec<Memory<'a>> {
+pub(super) fn recall<'a>(question: &Question, messages: &'a [Viewed<'a>]) -> Vec<RecalledStatement<'a>> {
     if question.terms.is_empty() {
         return Vec::new();
     }
     let (candidates, statements) = candidates(question, messages);
     let weights = weights(question, &candidates, statements);
-    let mut worth: Vec<(f64, &Candidate<'a>)> = candidates
+    let mut worth: Vec<(f64, &RecallCandidate<'a>)> = candidates
         .iter()
         .filter_map(|candidate| Some((worth(question, candidate, &weights)?, candidate)))
         .collect();
     // Candidates were found newest first, and the sort keeps that order among equals.
     worth.sort_by(|(one, _), (other, _)| other.total_cmp(one));
     let least = worth.first().map_or(0.0, |(best, _)| best * CLOSE_ENOUGH);
-    let mut chosen: Vec<Memory<'a>> = Vec::new();
+    let mut chosen: Vec<RecalledStatement<'a>> = Vec::new();
     for (_, candidate) in worth.iter().filter(|(worth, _)| *worth >= least) {
         let is_repeated = chosen.iter().any(|memory| same_words(memory.statement, candidate.statement));
         if !is_repeated && chosen.len() < MOST {
-            chosen.push(Memory {
+            chosen.push(RecalledStatement {
                 statement: candidate.statement,
                 role: messages[candidate.message].message.role,
                 id: messages[candidate.message].id,
@@ -66,7 +66,7 @@ pub(super) fn recall<'a>(question: &Question, messages: &'a [Viewed<'a>]) -> Vec
 }
 
 /// A statement that shares a word with the question.
-struct Candidate<'a> {
+struct RecallCandidate<'a> {
     statement: &'a str,
     /// The message's place in the conversation.
     message: usize,
@@ -78,7 +78,7 @@ struct Candidate<'a> {
 }
 
 /// The statements that share a word with the question, newest first, and how many statements there are.
-fn candidates<'a>(question: &Question, messages: &'a [Viewed<'a>]) -> (Vec<Candidate<'a>>, usize) {
+fn candidates<'a>(question: &Question, messages: &'a [Viewed<'a>]) -> (Vec<RecallCandidate<'a>>, usize) {
     let mut found = Vec::new();
     let mut seen = 0;
     let mut bytes = 0;
@@ -139,9 +139,15 @@ fn place_in(text: &str, part: &str) -> usize {
     part.as_ptr() as usize - text.as_ptr() as usize
 }
 
-fn candidate<'a>(question: &Question, statement: &'a str, message: usize) -> Option<Candidate<'a>> {
-    let mut candidate =
-        Candidate { statement, message, terms: 0, has_attribute: false, has_kind: false, is_negated: false };
+fn candidate<'a>(question: &Question, statement: &'a str, message: usize) -> Option<RecallCandidate<'a>> {
+    let mut candidate = RecallCandidate {
+        statement,
+        message,
+        terms: 0,
+        has_attribute: false,
+        has_kind: false,
+        is_negated: false,
+    };
     let mut looked_at = statement.len().min(LONGEST_STATEMENT);
     while !statement.is_char_boundary(looked_at) {
         looked_at -= 1;
@@ -164,7 +170,7 @@ fn candidate<'a>(question: &Question, statement: &'a str, message: usize) -> Opt
 }
 
 /// What each term is worth: more, the fewer statements hold it.
-fn weights(question: &Question, candidates: &[Candidate<'_>], statements: usize) -> Vec<f64> {
+fn weights(question: &Question, candidates: &[RecallCandidate<'_>], statements: usize) -> Vec<f64> {
     let all = statements as f64 + BACKGROUND;
     let holding =
         |place: usize| candidates.iter().filter(|candidate| candidate.terms & (1 << place) != 0).count();
@@ -177,7 +183,7 @@ fn weights(question: &Question, candidates: &[Candidate<'_>], statements: usize)
 }
 
 /// How well a statement answers; none when it does not.
-fn worth(question: &Question, candidate: &Candidate<'_>, weights: &[f64]) -> Option<f64> {
+fn worth(question: &Question, candidate: &RecallCandidate<'_>, weights: &[f64]) -> Option<f64> {
     let holds = |place: &usize| candidate.terms & (1 << place) != 0;
     let lacks_needed =
         question.terms.iter().enumerate().any(|(place, term)| term.is_needed && !holds(&place));

@@ -10,8 +10,8 @@ mod tests;
 use rejoin::view::Recipient;
 
 use crate::error::Result;
-use crate::providers::http::Version;
-use crate::providers::wire::{Post, Reader, Wire};
+use crate::providers::http::VersionedBase;
+use crate::providers::wire::{EventReader, Post, Wire};
 use crate::providers::{Api, Http, HttpSettings, Request};
 
 /// Where the API is when the settings do not say.
@@ -25,7 +25,7 @@ impl Http {
             effort: settings.reasoning_effort.clone(),
             summary: settings.reasoning_summary.clone(),
         };
-        Self::new(settings, Box::new(language), BASE_URL, Version::Anywhere)
+        Self::new(settings, Box::new(language), BASE_URL, VersionedBase::Anywhere)
     }
 }
 
@@ -53,7 +53,7 @@ impl Wire for Responses {
         Post { path: "responses", headers: Vec::new(), body: request::body(self, request) }
     }
 
-    fn reader(&self, provider: &str, request: &Request<'_>) -> Box<dyn Reader> {
+    fn reader(&self, provider: &str, request: &Request<'_>) -> Box<dyn EventReader> {
         Box::new(stream::ResponsesReader::new(provider, request.model))
     }
 }

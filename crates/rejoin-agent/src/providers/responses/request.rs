@@ -10,7 +10,7 @@ use crate::providers::{Request, ToolSpec, openai};
 
 /// The body of a request. Nothing is kept at the provider: what it needs again comes back from history.
 #[derive(Serialize)]
-struct Body<'a> {
+struct ResponsesBody<'a> {
     model: &'a str,
     stream: bool,
     store: bool,
@@ -19,7 +19,7 @@ struct Body<'a> {
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     include: &'static [&'static str],
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    tools: Vec<Tool<'a>>,
+    tools: Vec<ResponsesTool<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     parallel_tool_calls: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -27,26 +27,26 @@ struct Body<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     max_output_tokens: Option<u64>,
     /// Last, so that the next request repeats this one to its end.
-    input: Vec<Item>,
+    input: Vec<InputItem>,
 }
 
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Item {
-    Message { r#type: &'static str, role: &'static str, content: Vec<Content> },
+enum InputItem {
+    Message { r#type: &'static str, role: &'static str, content: Vec<InputContent> },
     Output { r#type: &'static str, call_id: String, output: String },
     Exact(Fields),
 }
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum Content {
+enum InputContent {
     InputText { text: String },
     InputImage { image_url: String, detail: &'static str },
 }
 
 #[derive(Serialize)]
-struct Tool<'a> {
+struct ResponsesTool<'a> {
     r#type: &'static str,
     name: &'a str,
     description: &'a str,
@@ -66,7 +66,7 @@ struct Reasoning<'a> {
 pub(super) fn body(language: &Responses, request: &Request<'_>) -> String {
     let (effort, summary) = (language.effort.as_deref(), language.summary.as_deref());
     let include: &[&str] = if thinks(request.model) { &["reasoning.encrypted_content"] } else { &[] };
-    let body = Body {
+    let body = ResponsesBody {
         model: request.model,
         stream: true,
         store: false,
@@ -86,8 +86,8 @@ fn thinks(model: &str) -> bool {
     !["gpt-3", "gpt-4", "chatgpt-4"].iter().any(|family| model.starts_with(family))
 }
 
-fn tool(spec: &ToolSpec) -> Tool<'_> {
-    Tool {
+fn tool(spec: &ToolSpec) -> ResponsesTool<'_> {
+    ResponsesTool {
         r#type: "function",
         name: &spec.name,
         description: &spec.description,
@@ -96,13 +96,13 @@ fn tool(spec: &ToolSpec) -> Tool<'_> {
     }
 }
 
-fn input(language: &Responses, request: &Request<'_>) -> Vec<Item> {
+fn input(language: &Responses, request: &Request<'_>) -> Vec<InputItem> {
     let recipient = language.recipient();
     let messages = request.messages.iter().map(|viewed| viewed.message.as_ref());
     messages.flat_map(|message| items_of(message, &recipient)).collect()
 }
 
-fn items_of(message: &Message, recipient: &Recipient) -> Vec<Item> {
+fn items_of(message: &Message, recipient: &Recipient) -> Vec<InputItem> {
     match message.role {
         Role::Assistant if recipient.is_own(message) => exact(items::from_blocks(&message.blocks)),
         Role::Assistant => exact(items::plain(&message.blocks)),
@@ -111,25 +111,25 @@ fn items_of(message: &Message, recipient: &Recipient) -> Vec<Item> {
     }
 }
 
-fn exact(items: Vec<Fields>) -> Vec<Item> {
-    items.into_iter().map(Item::Exact).collect()
+fn exact(items: Vec<Fields>) -> Vec<InputItem> {
+    items.into_iter().map(InputItem::Exact).collect()
 }
 
-fn output(block: &Block) -> Option<Item> {
+fn output(block: &Block) -> Option<InputItem> {
     let Block::ToolResult(result) = block else { return None };
     let (call_id, output) = (result.call_id.clone(), openai::answer(result));
-    Some(Item::Output { r#type: "function_call_output", call_id, output })
+    Some(InputItem::Output { r#type: "function_call_output", call_id, output })
 }
 
-fn heard(message: &Message) -> Option<Item> {
+fn heard(message: &Message) -> Option<InputItem> {
     let content = message.blocks.iter().filter_map(|block| match block {
-        Block::Text(text) => Some(Content::InputText { text: text.text.clone() }),
+        Block::Text(text) => Some(InputContent::InputText { text: text.text.clone() }),
         Block::Media(media) => {
-            Some(Content::InputImage { image_url: openai::address(media), detail: "auto" })
+            Some(InputContent::InputImage { image_url: openai::address(media), detail: "auto" })
         }
         _ => None,
     });
-    let content: Vec<Content> = content.collect();
+    let content: Vec<InputContent> = content.collect();
     let role = message.role.as_str();
-    (!content.is_empty()).then_some(Item::Message { r#type: "message", role, content })
+    (!content.is_empty()).then_some(InputItem::Message { r#type: "message", role, content })
 }

@@ -13,7 +13,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::providers::complaint::error_in_stream;
 use crate::providers::openai::{one_line, string};
 use crate::providers::responses::items;
-use crate::providers::wire::{Reader, ServerEvent};
+use crate::providers::wire::{EventReader, ServerEvent};
 use crate::providers::{Api, Piece, Reply, Stop};
 
 /// One reply while it is read.
@@ -21,12 +21,12 @@ pub(super) struct ResponsesReader {
     provider: String,
     model: String,
     response_id: Option<String>,
-    items: BTreeMap<u64, Slot>,
-    end: Option<End>,
+    items: BTreeMap<u64, OutputItem>,
+    end: Option<ResponsesEnd>,
 }
 
 /// An item of the reply.
-enum Slot {
+enum OutputItem {
     /// It began; of a message, the words so far by part.
     Open { item: Fields, words: BTreeMap<u64, String> },
     /// It is complete.
@@ -34,13 +34,13 @@ enum Slot {
 }
 
 /// How the reply ended.
-struct End {
+struct ResponsesEnd {
     finish: String,
     usage: Option<Usage>,
 }
 
 #[derive(Deserialize)]
-struct Named {
+struct NamedEvent {
     #[serde(rename = "type", default)]
     kind: Option<String>,
 }
@@ -89,7 +89,7 @@ struct IncompleteDetails {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Tokens {
+struct ResponsesTokens {
     input_tokens: u64,
     output_tokens: u64,
 }
@@ -119,12 +119,12 @@ impl ResponsesReader {
             tell(Piece::Call { name: items::text_of(&event.item, "name").unwrap_or_default() });
         }
         let index = event.output_index.unwrap_or_else(|| self.next_index());
-        self.items.insert(index, Slot::Open { item: event.item, words: BTreeMap::new() });
+        self.items.insert(index, OutputItem::Open { item: event.item, words: BTreeMap::new() });
     }
 
     fn add_words(&mut self, event: &DeltaEvent) {
         let index = event.output_index.or_else(|| self.items.keys().next_back().copied()).unwrap_or(0);
-        if let Some(Slot::Open { words, .. }) = self.items.get_mut(&index) {
+        if let Some(OutputItem::Open { words, .. }) = self.items.get_mut(&index) {
             words.entry(event.content_index.unwrap_or(0)).or_default().push_str(&event.delta);
         }
     }
@@ -134,18 +134,18 @@ impl ResponsesReader {
         for block in &blocks {
             tell(Piece::Finished(block.clone()));
         }
-        self.items.insert(index, Slot::Done(blocks));
+        self.items.insert(index, OutputItem::Done(blocks));
     }
 
     /// Ends the reply, with the items that were not told one by one.
     fn end(&mut self, finish: String, response: &ResponseObject, tell: &mut dyn FnMut(Piece)) -> Result<()> {
         for (index, item) in (0..).zip(response.output.iter().flatten()) {
-            if !matches!(self.items.get(&index), Some(Slot::Done(_))) {
+            if !matches!(self.items.get(&index), Some(OutputItem::Done(_))) {
                 self.complete(index, item, tell);
             }
         }
         let usage = response.usage.as_ref().map(|detail| {
-            let tokens: Tokens = detail.to().unwrap_or_default();
+            let tokens: ResponsesTokens = detail.to().unwrap_or_default();
             Usage {
                 input_tokens: tokens.input_tokens,
                 output_tokens: tokens.output_tokens,
@@ -160,13 +160,13 @@ impl ResponsesReader {
         for index in open {
             self.cut_off(index, tell);
         }
-        self.end = Some(End { finish, usage });
+        self.end = Some(ResponsesEnd { finish, usage });
         Ok(())
     }
 
     /// Keeps the words of an item that the limit cut off. What else was in it cannot be sent back.
     fn cut_off(&mut self, index: u64, tell: &mut dyn FnMut(Piece)) {
-        let Some(Slot::Open { item, words }) = self.items.remove(&index) else { return };
+        let Some(OutputItem::Open { item, words }) = self.items.remove(&index) else { return };
         if items::text_of(&item, "type").as_deref() != Some("message") || words.is_empty() {
             return;
         }
@@ -188,7 +188,7 @@ impl ResponsesReader {
     }
 }
 
-impl Slot {
+impl OutputItem {
     const fn is_open(&self) -> bool {
         matches!(self, Self::Open { .. })
     }
@@ -197,12 +197,12 @@ impl Slot {
 /// The finish reason of a reply that ended by itself.
 const COMPLETED: &str = "completed";
 
-impl Reader for ResponsesReader {
+impl EventReader for ResponsesReader {
     fn take(&mut self, event: &ServerEvent, tell: &mut dyn FnMut(Piece)) -> Result<()> {
         if self.end.is_some() || event.data.trim().is_empty() || event.data == "[DONE]" {
             return Ok(());
         }
-        let kind = read::<Named>(event)?.kind.unwrap_or_else(|| event.name.clone());
+        let kind = read::<NamedEvent>(event)?.kind.unwrap_or_else(|| event.name.clone());
         match kind.as_str() {
             "response.created" | "response.in_progress" | "response.queued" => {
                 self.note(&read::<ResponseEvent>(event)?.response);
@@ -250,15 +250,15 @@ impl Reader for ResponsesReader {
     }
 
     fn finish(self: Box<Self>) -> Result<Reply> {
-        let Some(End { finish, usage }) = self.end else {
+        let Some(ResponsesEnd { finish, usage }) = self.end else {
             return Err(malformed("the stream ended before the reply was complete"));
         };
         let blocks: Vec<Block> = self
             .items
             .into_values()
             .flat_map(|slot| match slot {
-                Slot::Done(blocks) => blocks,
-                Slot::Open { .. } => Vec::new(),
+                OutputItem::Done(blocks) => blocks,
+                OutputItem::Open { .. } => Vec::new(),
             })
             .collect();
         let stop = stop(&finish, &blocks);

@@ -7,9 +7,9 @@ use serde_json::json;
 use super::write::{current, failing, replace};
 use crate::error::Result;
 use crate::providers::ToolSpec;
-use crate::tools::files::Found;
+use crate::tools::files::ExistingContent;
 use crate::tools::input::{self, wrong};
-use crate::tools::place::Project;
+use crate::tools::place::ProjectDirectory;
 use crate::tools::{Plan, Prepared, Tool, diff};
 
 /// Line numbers that a message names.
@@ -17,14 +17,14 @@ const MOST_PLACES: usize = 10;
 
 /// Replaces a text in a file by another.
 #[derive(Debug)]
-pub(super) struct Edit {
+pub(super) struct EditTool {
     spec: ToolSpec,
-    project: Project,
+    project: ProjectDirectory,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Input {
+struct EditInput {
     path: String,
     old: String,
     new: String,
@@ -32,8 +32,8 @@ struct Input {
     replace_all: bool,
 }
 
-impl Edit {
-    pub(super) fn new(project: Project) -> Self {
+impl EditTool {
+    pub(super) fn new(project: ProjectDirectory) -> Self {
         let spec = input::spec(
             "edit",
             "Replaces a text in a file by another. The old text must be exactly as in the file, white space included, \
@@ -50,13 +50,13 @@ impl Edit {
     }
 }
 
-impl Tool for Edit {
+impl Tool for EditTool {
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
 
     fn prepare(&self, input: &Json) -> Result<Prepared> {
-        let Input { path, old, new, replace_all } = input::read(input)?;
+        let EditInput { path, old, new, replace_all } = input::read(input)?;
         if old.is_empty() || old == new {
             return Err(wrong("`old` must not be empty, and must differ from `new`".to_owned()));
         }
@@ -92,12 +92,12 @@ enum Occurrences {
 /// What the file would hold, and the lines that change.
 fn edit(
     shown: &str,
-    was: &Found,
+    was: &ExistingContent,
     old: &str,
     new: &str,
     occurrences: Occurrences,
 ) -> Result<(String, Vec<usize>)> {
-    let Found::Bytes(bytes) = was else {
+    let ExistingContent::Bytes(bytes) = was else {
         return Err(wrong(format!("there is no file `{shown}`; `write` creates one")));
     };
     let text = str::from_utf8(bytes).map_err(|_| wrong(format!("`{shown}` is not a text file")))?;

@@ -17,7 +17,7 @@ use super::off_thread;
 use crate::error::Result;
 use crate::providers::ToolSpec;
 use crate::tools::input::{self, wrong};
-use crate::tools::place::{Place, Project};
+use crate::tools::place::{ProjectDirectory, ResolvedPath};
 use crate::tools::{Output, Plan, Prepared, Rules, Tool, files};
 
 /// Matches that are returned when the model does not say, and at most.
@@ -47,15 +47,15 @@ const UNWALKABLE: &str = "its `.gitignore` or `.ignore` is not a regular file, o
 
 /// Finds text in files, or files by name.
 #[derive(Debug)]
-pub(super) struct Find {
+pub(super) struct FindTool {
     spec: ToolSpec,
-    project: Project,
+    project: ProjectDirectory,
     rules: Arc<Mutex<Rules>>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Input {
+struct FindInput {
     pattern: Option<String>,
     #[serde(default)]
     path: String,
@@ -69,8 +69,8 @@ struct Input {
     limit: Option<usize>,
 }
 
-impl Find {
-    pub(super) fn new(project: Project, rules: Arc<Mutex<Rules>>) -> Self {
+impl FindTool {
+    pub(super) fn new(project: ProjectDirectory, rules: Arc<Mutex<Rules>>) -> Self {
         let spec = input::spec(
             "find",
             "Finds text in the files below a directory and returns `file:line: text`; without a pattern, lists the \
@@ -90,27 +90,27 @@ impl Find {
     }
 }
 
-impl Tool for Find {
+impl Tool for FindTool {
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
 
     fn prepare(&self, input: &Json) -> Result<Prepared> {
-        let input: Input = input::read(input)?;
+        let input: FindInput = input::read(input)?;
         let place = self.project.resolve(&input.path)?;
         let summary = match (&input.pattern, &input.glob) {
             (Some(pattern), _) => format!("Find `{pattern}` in `{}`", place.shown()),
             (None, Some(glob)) => format!("Find files `{glob}` in `{}`", place.shown()),
             (None, None) => return Err(wrong("`pattern` or `glob` is needed".to_owned())),
         };
-        let search = Search::new(&input, &place, self.project.clone(), Arc::clone(&self.rules))?;
+        let search = FileSearch::new(&input, &place, self.project.clone(), Arc::clone(&self.rules))?;
         let subject = place.subject("find");
         let mut plan = Plan::new(summary, &subject);
         if place.is_inside() {
             plan = plan.harmless();
         }
         Ok(Prepared::new(plan, subject, async move {
-            let stop = Stop(Arc::clone(&search.is_stopped));
+            let stop = SearchStop(Arc::clone(&search.is_stopped));
             let output = off_thread(move || search.run()).await;
             drop(stop);
             output
@@ -119,36 +119,41 @@ impl Tool for Find {
 }
 
 /// Ends a search that nobody waits for any more.
-struct Stop(Arc<AtomicBool>);
+struct SearchStop(Arc<AtomicBool>);
 
-impl Drop for Stop {
+impl Drop for SearchStop {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }
 }
 
 /// One search, ready to run.
-struct Search {
-    root: Place,
+struct FileSearch {
+    root: ResolvedPath,
     walk: WalkBuilder,
     pattern: Option<Regex>,
     limit: usize,
-    project: Project,
+    project: ProjectDirectory,
     rules: Arc<Mutex<Rules>>,
     is_stopped: Arc<AtomicBool>,
 }
 
 /// What a search has found.
 #[derive(Default)]
-struct Findings {
+struct FileMatches {
     text: String,
     count: usize,
     too_large: usize,
     is_cut: bool,
 }
 
-impl Search {
-    fn new(input: &Input, place: &Place, project: Project, rules: Arc<Mutex<Rules>>) -> Result<Self> {
+impl FileSearch {
+    fn new(
+        input: &FindInput,
+        place: &ResolvedPath,
+        project: ProjectDirectory,
+        rules: Arc<Mutex<Rules>>,
+    ) -> Result<Self> {
         let pattern = input.pattern.as_ref().map(|pattern| {
             let pattern = if input.literal { regex::escape(pattern) } else { pattern.clone() };
             RegexBuilder::new(&pattern)
@@ -199,7 +204,7 @@ impl Search {
             return Output::failure(format!("cannot search `{}`: {UNWALKABLE}", self.root.shown()));
         }
         let started = Instant::now();
-        let mut findings = Findings::default();
+        let mut findings = FileMatches::default();
         for entry in self.walk.build() {
             if self.is_stopped.load(Ordering::Relaxed) || started.elapsed() > PATIENCE {
                 findings.is_cut = true;
@@ -226,12 +231,12 @@ impl Search {
         Output::text(findings.into_text())
     }
 
-    fn is_hidden(&self, place: &Place) -> bool {
+    fn is_hidden(&self, place: &ResolvedPath) -> bool {
         let rules = self.rules.lock().unwrap_or_else(PoisonError::into_inner);
         rules.hides(&place.subject("find"))
     }
 
-    fn look(&self, path: &Path, shown: &str, pattern: &Regex, findings: &mut Findings) {
+    fn look(&self, path: &Path, shown: &str, pattern: &Regex, findings: &mut FileMatches) {
         let Ok(file) = files::open(path) else { return };
         let mut bytes = Vec::new();
         if file.take(LARGEST_FILE + 1).read_to_end(&mut bytes).is_err() {
@@ -264,7 +269,7 @@ fn can_be_walked(directory: &Path) -> bool {
     })
 }
 
-impl Findings {
+impl FileMatches {
     fn add(&mut self, line: &str) {
         self.text.push_str(line);
         self.text.push('\n');

@@ -6,7 +6,7 @@ use rejoin::Json;
 
 use crate::error::Result;
 use crate::providers::ToolSpec;
-use crate::tools::place::Project;
+use crate::tools::place::ProjectDirectory;
 use crate::tools::{Prepared, Tool};
 
 /// A tool that refuses once another directory has taken the project's place: before a rule or a person
@@ -14,11 +14,11 @@ use crate::tools::{Prepared, Tool};
 #[derive(Debug)]
 pub(super) struct InPlace {
     tool: Arc<dyn Tool>,
-    project: Project,
+    project: ProjectDirectory,
 }
 
 impl InPlace {
-    pub(super) fn new(tool: Arc<dyn Tool>, project: Project) -> Self {
+    pub(super) fn new(tool: Arc<dyn Tool>, project: ProjectDirectory) -> Self {
         Self { tool, project }
     }
 }

@@ -12,7 +12,7 @@ use super::off_thread;
 use crate::error::Result;
 use crate::providers::ToolSpec;
 use crate::tools::input;
-use crate::tools::place::Project;
+use crate::tools::place::ProjectDirectory;
 use crate::tools::{Output, Plan, Prepared, Tool, files};
 
 /// Entries that are shown; the rest is counted.
@@ -20,14 +20,14 @@ const MOST_ENTRIES: usize = 500;
 
 /// Lists a directory.
 #[derive(Debug)]
-pub(super) struct List {
+pub(super) struct ListTool {
     spec: ToolSpec,
-    project: Project,
+    project: ProjectDirectory,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Input {
+struct ListInput {
     #[serde(default)]
     path: String,
     #[serde(default)]
@@ -36,13 +36,13 @@ struct Input {
 
 /// Whether entries that begin with a dot are shown.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Hidden {
+enum HiddenEntries {
     Shown,
     LeftOut,
 }
 
-impl List {
-    pub(super) fn new(project: Project) -> Self {
+impl ListTool {
+    pub(super) fn new(project: ProjectDirectory) -> Self {
         let spec = input::spec(
             "list",
             "Lists a directory: directories end with `/`, files have their size, links show where they lead.",
@@ -56,14 +56,14 @@ impl List {
     }
 }
 
-impl Tool for List {
+impl Tool for ListTool {
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
 
     fn prepare(&self, input: &Json) -> Result<Prepared> {
-        let Input { path, hidden } = input::read(input)?;
-        let hidden = if hidden { Hidden::Shown } else { Hidden::LeftOut };
+        let ListInput { path, hidden } = input::read(input)?;
+        let hidden = if hidden { HiddenEntries::Shown } else { HiddenEntries::LeftOut };
         let place = self.project.resolve(&path)?;
         let subject = place.subject("list");
         let mut plan = Plan::new(format!("List `{}`", place.shown()), &subject);
@@ -81,7 +81,7 @@ impl Tool for List {
     }
 }
 
-fn list(path: &Path, hidden: Hidden) -> io::Result<String> {
+fn list(path: &Path, hidden: HiddenEntries) -> io::Result<String> {
     let directory = files::open_directory(path)?;
     let mut names = Vec::new();
     let mut left_out = 0;
@@ -89,7 +89,7 @@ fn list(path: &Path, hidden: Hidden) -> io::Result<String> {
         let name = entry?.file_name().to_owned();
         match name.to_bytes() {
             b"." | b".." => {}
-            [b'.', ..] if hidden == Hidden::LeftOut => left_out += 1,
+            [b'.', ..] if hidden == HiddenEntries::LeftOut => left_out += 1,
             _ => names.push(name),
         }
     }

@@ -15,7 +15,7 @@ use std::time::Duration;
 use crate::environment::Environment;
 use crate::error::Result;
 use crate::tools::group::Endings;
-use crate::tools::place::Project;
+use crate::tools::place::ProjectDirectory;
 use crate::tools::{Rules, Tool};
 
 /// How long a command may run when nobody says otherwise.
@@ -24,7 +24,7 @@ const RUN_LIMIT: Duration = Duration::from_secs(120);
 /// The tools that Rejoin brings along: `read`, `write`, `edit`, `list`, `find` and `run`, in one project.
 #[derive(Clone, Debug)]
 pub struct Builtin {
-    project: Project,
+    project: ProjectDirectory,
     run_limit: Duration,
     environment: Environment,
     endings: Endings,
@@ -33,7 +33,7 @@ pub struct Builtin {
 impl Builtin {
     /// Tools that work in a directory.
     pub fn new(project: &Path) -> Result<Self> {
-        let project = Project::at(project)?;
+        let project = ProjectDirectory::at(project)?;
         let environment = Environment::default();
         Ok(Self { project, run_limit: RUN_LIMIT, environment, endings: Endings::default() })
     }
@@ -55,12 +55,12 @@ impl Builtin {
     pub(super) fn tools(&self, rules: &Arc<Mutex<Rules>>) -> Vec<Arc<dyn Tool>> {
         let project = || self.project.clone();
         let tools: [Arc<dyn Tool>; 6] = [
-            Arc::new(read::Read::new(project())),
-            Arc::new(list::List::new(project())),
-            Arc::new(find::Find::new(project(), Arc::clone(rules))),
-            Arc::new(edit::Edit::new(project())),
-            Arc::new(write::Write::new(project())),
-            Arc::new(run::Run::new(
+            Arc::new(read::ReadTool::new(project())),
+            Arc::new(list::ListTool::new(project())),
+            Arc::new(find::FindTool::new(project(), Arc::clone(rules))),
+            Arc::new(edit::EditTool::new(project())),
+            Arc::new(write::WriteTool::new(project())),
+            Arc::new(run::RunTool::new(
                 project(),
                 self.run_limit,
                 self.environment.clone(),

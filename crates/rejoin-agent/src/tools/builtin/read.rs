@@ -12,7 +12,7 @@ use super::off_thread;
 use crate::error::Result;
 use crate::providers::ToolSpec;
 use crate::tools::input::{self, wrong};
-use crate::tools::place::Project;
+use crate::tools::place::ProjectDirectory;
 use crate::tools::{Output, Plan, Prepared, Tool, files};
 
 /// Lines that are returned when the model does not say.
@@ -29,21 +29,21 @@ const LARGEST_FILE: u64 = 50_000_000;
 
 /// Reads a text file.
 #[derive(Debug)]
-pub(super) struct Read {
+pub(super) struct ReadTool {
     spec: ToolSpec,
-    project: Project,
+    project: ProjectDirectory,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Input {
+struct ReadInput {
     path: String,
     offset: Option<usize>,
     limit: Option<usize>,
 }
 
-impl Read {
-    pub(super) fn new(project: Project) -> Self {
+impl ReadTool {
+    pub(super) fn new(project: ProjectDirectory) -> Self {
         let spec = input::spec(
             "read",
             "Reads a text file and returns its lines with their numbers.",
@@ -58,13 +58,13 @@ impl Read {
     }
 }
 
-impl Tool for Read {
+impl Tool for ReadTool {
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
 
     fn prepare(&self, input: &Json) -> Result<Prepared> {
-        let Input { path, offset, limit } = input::read(input)?;
+        let ReadInput { path, offset, limit } = input::read(input)?;
         let (offset, limit) = (offset.unwrap_or(1), limit.unwrap_or(LINES));
         if offset == 0 || limit == 0 {
             return Err(wrong("`offset` and `limit` start at 1".to_owned()));
@@ -82,14 +82,14 @@ impl Tool for Read {
 fn read(path: &Path, shown: &str, offset: usize, limit: usize) -> Output {
     let outcome = files::open(path).and_then(|file| lines(file, offset, limit));
     match outcome {
-        Ok(Content::Text(text)) => Output::text(text),
-        Ok(Content::Image(kind, bytes)) => Output::failure(format!(
+        Ok(ReadContent::Text(text)) => Output::text(text),
+        Ok(ReadContent::Image(kind, bytes)) => Output::failure(format!(
             "`{shown}` is an image ({kind}, {bytes} bytes), and this tool reads text only"
         )),
-        Ok(Content::Binary(bytes)) => {
+        Ok(ReadContent::Binary(bytes)) => {
             Output::failure(format!("`{shown}` is not a text file ({bytes} bytes)"))
         }
-        Ok(Content::TooLarge(bytes)) => Output::failure(format!(
+        Ok(ReadContent::TooLarge(bytes)) => Output::failure(format!(
             "`{shown}` has {bytes} bytes, which is too much to read; use `find`, or a command such as `sed -n 1,100p`"
         )),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -102,25 +102,25 @@ fn read(path: &Path, shown: &str, offset: usize, limit: usize) -> Output {
     }
 }
 
-enum Content {
+enum ReadContent {
     Text(String),
     Image(&'static str, u64),
     Binary(u64),
     TooLarge(u64),
 }
 
-fn lines(mut file: File, offset: usize, limit: usize) -> io::Result<Content> {
+fn lines(mut file: File, offset: usize, limit: usize) -> io::Result<ReadContent> {
     let size = file.metadata()?.len();
     let mut start = Vec::new();
     file.by_ref().take(8192).read_to_end(&mut start)?;
     if let Some(kind) = image(&start) {
-        return Ok(Content::Image(kind, size));
+        return Ok(ReadContent::Image(kind, size));
     }
     if start.contains(&0) {
-        return Ok(Content::Binary(size));
+        return Ok(ReadContent::Binary(size));
     }
     if size > LARGEST_FILE {
-        return Ok(Content::TooLarge(size));
+        return Ok(ReadContent::TooLarge(size));
     }
     file.rewind()?;
     let mut reader = BufReader::new(file.take(LARGEST_FILE));
@@ -136,11 +136,11 @@ fn lines(mut file: File, offset: usize, limit: usize) -> io::Result<Content> {
         }
         if number - offset == limit || text.len() > MOST_BYTES {
             text.push_str(&format!("[the file goes on; read further with offset {number}]\n"));
-            return Ok(Content::Text(text));
+            return Ok(ReadContent::Text(text));
         }
         text.push_str(&format!("{number:>6}\t{}\n", cut(&line)));
     }
-    Ok(Content::Text(match (text.is_empty(), number) {
+    Ok(ReadContent::Text(match (text.is_empty(), number) {
         (false, _) => text,
         (true, 0) => "(the file is empty)".to_owned(),
         (true, _) => format!("(the file has {number} lines only)"),

@@ -17,9 +17,9 @@ use crate::environment::Environment;
 use crate::error::Result;
 use crate::providers::ToolSpec;
 use crate::tools::capture::Capture;
-use crate::tools::group::{Endings, Group};
+use crate::tools::group::{Endings, ProcessGroup};
 use crate::tools::input::{self, wrong};
-use crate::tools::place::Project;
+use crate::tools::place::ProjectDirectory;
 use crate::tools::{Output, Plan, Prepared, Subject, Tool};
 
 /// The longest a model may ask for: an hour.
@@ -40,9 +40,9 @@ const LAST_WORDS: Duration = Duration::from_millis(200);
 
 /// Runs a command in the shell.
 #[derive(Debug)]
-pub(super) struct Run {
+pub(super) struct RunTool {
     spec: ToolSpec,
-    project: Project,
+    project: ProjectDirectory,
     limit: Duration,
     environment: Environment,
     endings: Endings,
@@ -50,13 +50,18 @@ pub(super) struct Run {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Input {
+struct RunInput {
     command: String,
     seconds: Option<u64>,
 }
 
-impl Run {
-    pub(super) fn new(project: Project, limit: Duration, environment: Environment, endings: Endings) -> Self {
+impl RunTool {
+    pub(super) fn new(
+        project: ProjectDirectory,
+        limit: Duration,
+        environment: Environment,
+        endings: Endings,
+    ) -> Self {
         let spec = input::spec(
             "run",
             "Runs a command with `sh -c` in the project's directory and returns what it prints, stdout and stderr \
@@ -82,13 +87,13 @@ impl Run {
     }
 }
 
-impl Tool for Run {
+impl Tool for RunTool {
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
 
     fn prepare(&self, input: &Json) -> Result<Prepared> {
-        let Input { command: text, seconds } = input::read(input)?;
+        let RunInput { command: text, seconds } = input::read(input)?;
         if text.trim().is_empty() {
             return Err(wrong("the command is empty".to_owned()));
         }
@@ -134,7 +139,7 @@ fn plan(text: &str, seconds: Option<u64>, subject: &Subject) -> Plan {
 }
 
 /// How a command came to its end.
-enum Ending {
+enum CommandEnd {
     Exit(ExitStatus),
     OutOfTime,
 }
@@ -142,7 +147,7 @@ enum Ending {
 async fn run(mut command: Command, limit: Duration, endings: &Endings) -> io::Result<Output> {
     let (reader, writer) = io::pipe()?;
     command.stdout(writer.try_clone()?).stderr(writer);
-    let mut group = Group::start(&mut command, endings)?;
+    let mut group = ProcessGroup::start(&mut command, endings)?;
     // The command holds the writing ends; the pipe must end with those who were given them.
     drop(command);
     let mut pipe = Receiver::from_owned_fd(OwnedFd::from(reader))?;
@@ -160,8 +165,8 @@ async fn run(mut command: Command, limit: Duration, endings: &Endings) -> io::Re
         }
     };
     let ending = match ending {
-        Ok(status) => Ending::Exit(status?),
-        Err(_) => Ending::OutOfTime,
+        Ok(status) => CommandEnd::Exit(status?),
+        Err(_) => CommandEnd::OutOfTime,
     };
     {
         let mut is_open = true;
@@ -186,11 +191,11 @@ async fn drain(pipe: &mut Receiver, capture: &mut Capture) {
     }
 }
 
-fn answer(ending: &Ending, limit: Duration, printed: String) -> Output {
+fn answer(ending: &CommandEnd, limit: Duration, printed: String) -> Output {
     let told = match ending {
-        Ending::Exit(status) if status.success() && printed.is_empty() => "(no output)".to_owned(),
-        Ending::Exit(status) if status.success() => printed,
-        Ending::Exit(status) => {
+        CommandEnd::Exit(status) if status.success() && printed.is_empty() => "(no output)".to_owned(),
+        CommandEnd::Exit(status) if status.success() => printed,
+        CommandEnd::Exit(status) => {
             let how = match (status.code(), status.signal()) {
                 (Some(code), _) => format!("exit code {code}"),
                 (None, Some(signal)) => format!("ended by signal {signal}"),
@@ -198,7 +203,7 @@ fn answer(ending: &Ending, limit: Duration, printed: String) -> Output {
             };
             return Output::failure(with_line(printed, &how));
         }
-        Ending::OutOfTime => {
+        CommandEnd::OutOfTime => {
             let how = format!("ended after {} seconds, its time limit", limit.as_secs());
             return Output::failure(with_line(printed, &how));
         }

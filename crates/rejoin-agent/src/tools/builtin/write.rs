@@ -9,9 +9,9 @@ use serde_json::json;
 use super::off_thread;
 use crate::error::{Error, Result};
 use crate::providers::ToolSpec;
-use crate::tools::files::{Found, Refusal};
+use crate::tools::files::{ExistingContent, Refusal};
 use crate::tools::input::{self, wrong};
-use crate::tools::place::{Place, Project};
+use crate::tools::place::{ProjectDirectory, ResolvedPath};
 use crate::tools::{Output, Plan, Prepared, Subject, Tool, diff, files};
 
 /// A file that is larger is not replaced: its diff could not be shown.
@@ -19,20 +19,20 @@ pub(super) const LARGEST_FILE: u64 = 10_000_000;
 
 /// Creates or replaces a file.
 #[derive(Debug)]
-pub(super) struct Write {
+pub(super) struct WriteTool {
     spec: ToolSpec,
-    project: Project,
+    project: ProjectDirectory,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Input {
+struct WriteInput {
     path: String,
     content: String,
 }
 
-impl Write {
-    pub(super) fn new(project: Project) -> Self {
+impl WriteTool {
+    pub(super) fn new(project: ProjectDirectory) -> Self {
         let spec = input::spec(
             "write",
             "Creates a file or replaces it whole. Missing directories are made. To change a part of a file, use `edit`.",
@@ -46,13 +46,13 @@ impl Write {
     }
 }
 
-impl Tool for Write {
+impl Tool for WriteTool {
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
 
     fn prepare(&self, input: &Json) -> Result<Prepared> {
-        let Input { path, content } = input::read(input)?;
+        let WriteInput { path, content } = input::read(input)?;
         let place = self.project.resolve(&path)?;
         let subject = place.subject("write");
         let was = match current(&place) {
@@ -63,8 +63,8 @@ impl Tool for Write {
             }
         };
         let (doing, done) = match was {
-            Found::Nothing => ("Create", "created"),
-            Found::Bytes(_) => ("Replace", "replaced"),
+            ExistingContent::Nothing => ("Create", "created"),
+            ExistingContent::Bytes(_) => ("Replace", "replaced"),
         };
         let plan = Plan::new(format!("{doing} `{}`", place.shown()), &subject).with_detail(diff::unified(
             &place.shown(),
@@ -78,13 +78,13 @@ impl Tool for Write {
 
 /// A call that can only fail. It asks as if it could succeed, since why it
 /// fails tells something about the file.
-pub(super) fn failing(place: &Place, plan: Plan, subject: Subject, error: Error) -> Prepared {
+pub(super) fn failing(place: &ResolvedPath, plan: Plan, subject: Subject, error: Error) -> Prepared {
     let plan = if place.is_inside() { plan.harmless() } else { plan };
     Prepared::new(plan, subject, async move { Output::error(&error) })
 }
 
 /// What is in the place now.
-pub(super) fn current(place: &Place) -> Result<Found> {
+pub(super) fn current(place: &ResolvedPath) -> Result<ExistingContent> {
     files::read(&place.path, LARGEST_FILE).map_err(|cause| {
         let shown = place.shown();
         match cause.kind() {
@@ -95,7 +95,12 @@ pub(super) fn current(place: &Place) -> Result<Found> {
 }
 
 /// Replaces what was there when the plan was made, if it is still there.
-pub(super) async fn replace(place: Place, was: Found, content: String, told: String) -> Output {
+pub(super) async fn replace(
+    place: ResolvedPath,
+    was: ExistingContent,
+    content: String,
+    told: String,
+) -> Output {
     let shown = place.shown();
     match off_thread(move || files::replace(&place.path, &was, content.as_bytes())).await {
         Ok(()) => Output::text(told),

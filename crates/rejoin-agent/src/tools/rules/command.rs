@@ -3,7 +3,7 @@
 //! An allow rule needs the first: whatever is not certainly one program with fixed words is not read at all.
 //! A deny rule uses the second, which would rather see a program too many than one too few.
 
-use crate::tools::rules::glob::Piece;
+use crate::tools::rules::glob::GlobPiece;
 
 /// Words of which a program's arguments are looked at as programs, too.
 const WRAPPERS: [&str; 20] = [
@@ -26,7 +26,7 @@ const DEEPEST: usize = 8;
 const FARTHEST: usize = 64;
 
 /// A word of a command, or of a rule for one.
-pub(super) type Word = Vec<Piece>;
+pub(super) type Word = Vec<GlobPiece>;
 
 /// Whether `*` stands for anything, as in a rule, or is left to the shell, as in a command.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -39,8 +39,8 @@ pub(super) enum Star {
 pub(super) fn simple(text: &str) -> Option<Vec<String>> {
     let words = words(text, Star::Shell)?;
     let letter = |piece| match piece {
-        Piece::Is(letter) => letter,
-        Piece::One | Piece::Any => unreachable!("wildcards were left to the shell"),
+        GlobPiece::Is(letter) => letter,
+        GlobPiece::One | GlobPiece::Any => unreachable!("wildcards were left to the shell"),
     };
     Some(words.into_iter().map(|word| word.into_iter().map(letter).collect()).collect())
 }
@@ -55,15 +55,15 @@ pub(super) fn words(text: &str, star: Star) -> Option<Vec<Word>> {
             ' ' | '\t' => words.extend(word.take()),
             '\'' | '"' => {
                 let inside = quoted(&mut rest, letter)?;
-                word.get_or_insert_default().extend(inside.chars().map(Piece::Is));
+                word.get_or_insert_default().extend(inside.chars().map(GlobPiece::Is));
             }
-            '*' if star == Star::Anything => word.get_or_insert_default().push(Piece::Any),
+            '*' if star == Star::Anything => word.get_or_insert_default().push(GlobPiece::Any),
             // The first word with `=` sets a variable for the program.
             '=' if words.is_empty() => return None,
             '_' | '-' | '.' | '/' | ':' | ',' | '@' | '%' | '+' | '=' => {
-                word.get_or_insert_default().push(Piece::Is(letter));
+                word.get_or_insert_default().push(GlobPiece::Is(letter));
             }
-            _ if letter.is_alphanumeric() => word.get_or_insert_default().push(Piece::Is(letter)),
+            _ if letter.is_alphanumeric() => word.get_or_insert_default().push(GlobPiece::Is(letter)),
             _ => return None,
         }
     }
@@ -71,8 +71,8 @@ pub(super) fn words(text: &str, star: Star) -> Option<Vec<Word>> {
     let first = words.first()?;
     // A word of the shell begins something longer than one program.
     let is_reserved =
-        RESERVED.iter().any(|reserved| first.iter().copied().eq(reserved.chars().map(Piece::Is)));
-    (!first.is_empty() && !is_reserved && !first.contains(&Piece::Is('='))).then_some(words)
+        RESERVED.iter().any(|reserved| first.iter().copied().eq(reserved.chars().map(GlobPiece::Is)));
+    (!first.is_empty() && !is_reserved && !first.contains(&GlobPiece::Is('='))).then_some(words)
 }
 
 /// What stands between quotes, if the shell leaves it alone.

@@ -4,19 +4,19 @@
 /// A pattern, cut at its slashes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Glob {
-    segments: Vec<Segment>,
+    segments: Vec<GlobSegment>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Segment {
+enum GlobSegment {
     /// `**`: any number of names.
     Deep,
-    Name(Vec<Piece>),
+    Name(Vec<GlobPiece>),
 }
 
 /// A part of a pattern for a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Piece {
+pub(super) enum GlobPiece {
     Is(char),
     /// One character, whichever.
     One,
@@ -26,7 +26,7 @@ pub(super) enum Piece {
 
 /// Whether a pattern is taken by the letter, to allow, or as wide as it may be meant, to deny.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reach {
+pub(super) enum PatternReach {
     /// A wildcard does not stand for what decides over the project itself.
     Narrow,
     /// What lies below a matched directory matches as well.
@@ -46,16 +46,16 @@ impl Glob {
                     segments.push(Vec::new());
                     continue;
                 }
-                '*' => Piece::Any,
-                '?' => Piece::One,
-                '\\' => Piece::Is(letters.next().unwrap_or('\\')),
-                letter => Piece::Is(letter),
+                '*' => GlobPiece::Any,
+                '?' => GlobPiece::One,
+                '\\' => GlobPiece::Is(letters.next().unwrap_or('\\')),
+                letter => GlobPiece::Is(letter),
             };
             segments.last_mut().expect("there is one from the start").push(piece);
         }
-        let segment = |pieces: Vec<Piece>| match pieces[..] {
-            [Piece::Any, Piece::Any] => Segment::Deep,
-            _ => Segment::Name(pieces),
+        let segment = |pieces: Vec<GlobPiece>| match pieces[..] {
+            [GlobPiece::Any, GlobPiece::Any] => GlobSegment::Deep,
+            _ => GlobSegment::Name(pieces),
         };
         Self { segments: segments.into_iter().map(segment).collect() }
     }
@@ -68,7 +68,7 @@ impl Glob {
             .collect()
     }
 
-    pub(super) fn matches(&self, path: &str, reach: Reach) -> bool {
+    pub(super) fn matches(&self, path: &str, reach: PatternReach) -> bool {
         let names: Vec<&str> = path.split('/').collect();
         matches(&self.segments, &names, reach)
     }
@@ -78,20 +78,21 @@ pub(super) fn is_guarded(path: &str) -> bool {
     path.split('/').any(|name| GUARDED.contains(&name))
 }
 
-fn matches(segments: &[Segment], names: &[&str], reach: Reach) -> bool {
+fn matches(segments: &[GlobSegment], names: &[&str], reach: PatternReach) -> bool {
     match (segments, names) {
         ([], []) => true,
-        ([], _) => reach == Reach::Wide,
-        ([Segment::Deep, rest @ ..], _) => {
+        ([], _) => reach == PatternReach::Wide,
+        ([GlobSegment::Deep, rest @ ..], _) => {
             matches(rest, names, reach)
                 || names.split_first().is_some_and(|(name, others)| {
-                    (reach == Reach::Wide || !GUARDED.contains(name)) && matches(segments, others, reach)
+                    (reach == PatternReach::Wide || !GUARDED.contains(name))
+                        && matches(segments, others, reach)
                 })
         }
-        ([Segment::Name(_), ..], []) => false,
-        ([Segment::Name(pieces), rest @ ..], [name, others @ ..]) => {
-            let is_open = pieces.iter().any(|piece| matches!(piece, Piece::Any | Piece::One));
-            let is_kept_back = reach == Reach::Narrow && is_open && GUARDED.contains(name);
+        ([GlobSegment::Name(_), ..], []) => false,
+        ([GlobSegment::Name(pieces), rest @ ..], [name, others @ ..]) => {
+            let is_open = pieces.iter().any(|piece| matches!(piece, GlobPiece::Any | GlobPiece::One));
+            let is_kept_back = reach == PatternReach::Narrow && is_open && GUARDED.contains(name);
             let letters: Vec<char> = name.chars().collect();
             !is_kept_back && name_matches(pieces, &letters) && matches(rest, others, reach)
         }
@@ -99,20 +100,20 @@ fn matches(segments: &[Segment], names: &[&str], reach: Reach) -> bool {
 }
 
 /// Whether a pattern without slashes matches a name. It takes steps, not depth: a name may be very long.
-pub(super) fn name_matches(pieces: &[Piece], letters: &[char]) -> bool {
+pub(super) fn name_matches(pieces: &[GlobPiece], letters: &[char]) -> bool {
     let (mut piece, mut letter) = (0, 0);
     // Where to go on when what follows the last star does not fit.
     let mut again: Option<(usize, usize)> = None;
     while letter < letters.len() {
         match pieces.get(piece) {
-            Some(Piece::Any) => {
+            Some(GlobPiece::Any) => {
                 again = Some((piece, letter));
                 piece += 1;
                 continue;
             }
-            Some(Piece::One) => {}
-            Some(Piece::Is(wanted)) if *wanted == letters[letter] => {}
-            Some(Piece::Is(_)) | None => {
+            Some(GlobPiece::One) => {}
+            Some(GlobPiece::Is(wanted)) if *wanted == letters[letter] => {}
+            Some(GlobPiece::Is(_)) | None => {
                 let Some((star, from)) = again else { return false };
                 again = Some((star, from + 1));
                 (piece, letter) = (star + 1, from + 1);
@@ -121,5 +122,5 @@ pub(super) fn name_matches(pieces: &[Piece], letters: &[char]) -> bool {
         }
         (piece, letter) = (piece + 1, letter + 1);
     }
-    pieces[piece..].iter().all(|piece| *piece == Piece::Any)
+    pieces[piece..].iter().all(|piece| *piece == GlobPiece::Any)
 }

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::tools::{Prepared, Subject};
-use rule::Rule;
+use rule::ToolRule;
 
 /// The version of the text that remembered rules are kept in.
 const VERSION: u32 = 2;
@@ -29,25 +29,25 @@ const VERSION_WITHOUT_PLACE: u32 = 1;
 /// Which calls run without asking, which ask, and which never run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rules {
-    allow: Vec<Rule>,
-    ask: Vec<Rule>,
-    deny: Vec<Rule>,
+    allow: Vec<ToolRule>,
+    ask: Vec<ToolRule>,
+    deny: Vec<ToolRule>,
     /// What was decided for the rest of the conversation, as far as it holds here.
-    remembered: Remembered,
-    place: Place,
+    remembered: RememberedRules,
+    place: RuleDirectory,
     /// What was allowed for the rest of the conversation in other places.
     elsewhere: Vec<Allowed>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Remembered {
-    allow: Vec<Rule>,
-    deny: Vec<Rule>,
+struct RememberedRules {
+    allow: Vec<ToolRule>,
+    deny: Vec<ToolRule>,
 }
 
 /// Where a remembered rule allows something.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct Place {
+struct RuleDirectory {
     directory: String,
     /// Tells the directory from another that has its path later.
     identity: String,
@@ -55,7 +55,7 @@ struct Place {
 
 /// As it is stored.
 #[derive(Serialize, Deserialize)]
-struct Stored {
+struct StoredRules {
     version: u32,
     #[serde(default)]
     places: Vec<Allowed>,
@@ -67,7 +67,7 @@ struct Stored {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Allowed {
     #[serde(flatten)]
-    place: Place,
+    place: RuleDirectory,
     #[serde(default)]
     allow: Vec<String>,
 }
@@ -96,7 +96,7 @@ impl Rules {
     /// as long as it is the same directory.
     #[must_use = "the rules are returned"]
     pub fn bound_to(mut self, directory: impl Into<String>, identity: impl Into<String>) -> Self {
-        self.place = Place { directory: directory.into(), identity: identity.into() };
+        self.place = RuleDirectory { directory: directory.into(), identity: identity.into() };
         self
     }
 
@@ -140,22 +140,23 @@ impl Rules {
 
     /// What was remembered for the conversation, as a text to keep with it.
     pub fn to_text(&self) -> String {
-        let texts = |rules: &[Rule]| rules.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let texts = |rules: &[ToolRule]| rules.iter().map(ToString::to_string).collect::<Vec<_>>();
         let here = Allowed { place: self.place.clone(), allow: texts(&self.remembered.allow) };
         let places = self.elsewhere.iter().cloned().chain([here]).filter(|place| !place.allow.is_empty());
-        Stored { version: VERSION, places: places.collect(), deny: texts(&self.remembered.deny) }.to_text()
+        StoredRules { version: VERSION, places: places.collect(), deny: texts(&self.remembered.deny) }
+            .to_text()
     }
 
     /// Takes up what was remembered for the conversation, as far as it holds
     /// here, in place of what is remembered now.
     pub fn recall(&mut self, text: &str) -> Result<()> {
-        let Stored { places, deny, .. } = Stored::read(text)?;
+        let StoredRules { places, deny, .. } = StoredRules::read(text)?;
         let (here, elsewhere): (Vec<_>, Vec<_>) =
             places.into_iter().partition(|allowed| allowed.place.directory == self.place.directory);
         // What was allowed in another directory that had this path holds nowhere any more.
         let here = here.into_iter().find(|allowed| allowed.place == self.place);
         let allow = here.map(|allowed| allowed.allow).unwrap_or_default();
-        self.remembered = Remembered { allow: parse(&allow)?, deny: parse(&deny)? };
+        self.remembered = RememberedRules { allow: parse(&allow)?, deny: parse(&deny)? };
         self.elsewhere = elsewhere;
         Ok(())
     }
@@ -163,19 +164,19 @@ impl Rules {
     /// The text of remembered rules after the user has said that a directory moved: what was
     /// allowed in it is allowed at its new path.
     pub fn move_remembered(text: &str, from: &str, to: &str, identity: &str) -> Result<String> {
-        let mut stored = Stored::read(text)?;
+        let mut stored = StoredRules::read(text)?;
         if stored.places.iter().any(|allowed| allowed.place.directory == from) {
             stored.places.retain(|allowed| allowed.place.directory != to);
         }
         for allowed in stored.places.iter_mut().filter(|allowed| allowed.place.directory == from) {
-            allowed.place = Place { directory: to.to_owned(), identity: identity.to_owned() };
+            allowed.place = RuleDirectory { directory: to.to_owned(), identity: identity.to_owned() };
         }
         Ok(stored.to_text())
     }
 
     /// Every rule as a word and its text, strongest first: for a list that people read.
     pub fn list(&self) -> Vec<(&'static str, String)> {
-        let named = |word: &'static str, rules: &[Rule]| {
+        let named = |word: &'static str, rules: &[ToolRule]| {
             rules.iter().map(|rule| (word, rule.to_string())).collect::<Vec<_>>()
         };
         [
@@ -189,7 +190,7 @@ impl Rules {
     }
 }
 
-impl Stored {
+impl StoredRules {
     fn read(text: &str) -> Result<Self> {
         let attempt = || Error::new(ErrorKind::Invalid, "read the remembered rules for tools");
         let stored: Self = serde_json::from_str(text).map_err(|cause| attempt().because(cause))?;
@@ -205,11 +206,11 @@ impl Stored {
     }
 }
 
-fn parse<T: AsRef<str>>(texts: &[T]) -> Result<Vec<Rule>> {
+fn parse<T: AsRef<str>>(texts: &[T]) -> Result<Vec<ToolRule>> {
     texts.iter().map(|text| text.as_ref().parse()).collect()
 }
 
-fn remember(rules: &mut Vec<Rule>, rule: Rule) {
+fn remember(rules: &mut Vec<ToolRule>, rule: ToolRule) {
     if !rules.contains(&rule) {
         rules.push(rule);
     }

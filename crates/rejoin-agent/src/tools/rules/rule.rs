@@ -6,20 +6,20 @@ use std::str::FromStr;
 use crate::error::{Error, ErrorKind};
 use crate::tools::Subject;
 use crate::tools::rules::command::{self, Star, Word};
-use crate::tools::rules::glob::{Glob, Piece, Reach, is_guarded, name_matches};
+use crate::tools::rules::glob::{Glob, GlobPiece, PatternReach, is_guarded, name_matches};
 
 /// The tools that take a path.
 const PATH_TOOLS: [&str; 5] = ["read", "list", "find", "write", "edit"];
 
 /// A rule such as `write(src/**)`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Rule {
+pub(super) struct ToolRule {
     text: String,
-    meaning: Meaning,
+    meaning: RuleMeaning,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Meaning {
+enum RuleMeaning {
     Everything,
     Paths {
         tool: &'static str,
@@ -33,40 +33,40 @@ enum Meaning {
     Tool(Glob),
 }
 
-impl Rule {
+impl ToolRule {
     /// Whether it allows a call. In doubt it does not.
     pub(super) fn allows(&self, subject: &Subject) -> bool {
         match (&self.meaning, subject) {
-            (Meaning::Commands(Some(pattern)), Subject::Command(text)) => {
+            (RuleMeaning::Commands(Some(pattern)), Subject::Command(text)) => {
                 command::simple(text).is_some_and(|words| covers(pattern, &words))
             }
-            _ => self.matches(subject, Reach::Narrow),
+            _ => self.matches(subject, PatternReach::Narrow),
         }
     }
 
     /// Whether it holds a call back. In doubt it does.
     pub(super) fn holds_back(&self, subject: &Subject) -> bool {
         match (&self.meaning, subject) {
-            (Meaning::Commands(Some(pattern)), Subject::Command(text)) => {
+            (RuleMeaning::Commands(Some(pattern)), Subject::Command(text)) => {
                 command::parts(text).iter().any(|words| begins(pattern, words))
             }
-            _ => self.matches(subject, Reach::Wide),
+            _ => self.matches(subject, PatternReach::Wide),
         }
     }
 
-    fn matches(&self, subject: &Subject, reach: Reach) -> bool {
+    fn matches(&self, subject: &Subject, reach: PatternReach) -> bool {
         match (&self.meaning, subject) {
-            (Meaning::Everything, _) | (Meaning::Commands(None), Subject::Command(_)) => true,
-            (Meaning::Mcp(None), Subject::Mcp { .. }) => true,
-            (Meaning::Command(wanted), Subject::Command(text)) => wanted == text,
-            (Meaning::Mcp(Some(pattern)), Subject::Mcp { server, tool }) => {
+            (RuleMeaning::Everything, _) | (RuleMeaning::Commands(None), Subject::Command(_)) => true,
+            (RuleMeaning::Mcp(None), Subject::Mcp { .. }) => true,
+            (RuleMeaning::Command(wanted), Subject::Command(text)) => wanted == text,
+            (RuleMeaning::Mcp(Some(pattern)), Subject::Mcp { server, tool }) => {
                 // In `a/b/c` the server is `a`, so nothing allows a server that has a slash in its name.
-                (reach == Reach::Wide || !server.contains('/'))
+                (reach == PatternReach::Wide || !server.contains('/'))
                     && pattern.matches(&format!("{server}/{tool}"), reach)
             }
-            (Meaning::Tool(pattern), Subject::Tool(name)) => pattern.matches(name, reach),
+            (RuleMeaning::Tool(pattern), Subject::Tool(name)) => pattern.matches(name, reach),
             (
-                Meaning::Paths { tool, pattern, is_absolute },
+                RuleMeaning::Paths { tool, pattern, is_absolute },
                 Subject::Path { tool: asked, absolute, relative },
             ) => {
                 let path = if *is_absolute { Some(absolute) } else { relative.as_ref() };
@@ -74,15 +74,17 @@ impl Rule {
                     && match (pattern, path) {
                         (Some(pattern), Some(path)) => pattern.matches(path, reach),
                         (Some(_), None) => false,
-                        (None, path) => reach == Reach::Wide || path.is_some_and(|path| !is_guarded(path)),
+                        (None, path) => {
+                            reach == PatternReach::Wide || path.is_some_and(|path| !is_guarded(path))
+                        }
                     }
             }
             (
-                Meaning::Commands(_)
-                | Meaning::Command(_)
-                | Meaning::Mcp(_)
-                | Meaning::Tool(_)
-                | Meaning::Paths { .. },
+                RuleMeaning::Commands(_)
+                | RuleMeaning::Command(_)
+                | RuleMeaning::Mcp(_)
+                | RuleMeaning::Tool(_)
+                | RuleMeaning::Paths { .. },
                 _,
             ) => false,
         }
@@ -91,10 +93,10 @@ impl Rule {
 
 /// Who may read a file may find it and list it; who may write it may edit it;
 /// who may not read it may not edit it.
-fn includes(rule: &str, tool: &str, reach: Reach) -> bool {
+fn includes(rule: &str, tool: &str, reach: PatternReach) -> bool {
     rule == tool
         || match rule {
-            "read" => ["list", "find"].contains(&tool) || reach == Reach::Wide && tool == "edit",
+            "read" => ["list", "find"].contains(&tool) || reach == PatternReach::Wide && tool == "edit",
             "write" => tool == "edit",
             _ => false,
         }
@@ -112,7 +114,7 @@ fn covers(pattern: &[Word], words: &[String]) -> bool {
 fn begins(pattern: &[Word], words: &[String]) -> bool {
     let mut words = words.to_vec();
     if let (Some(first), Some(program)) = (pattern.first(), words.first_mut())
-        && !first.contains(&Piece::Is('/'))
+        && !first.contains(&GlobPiece::Is('/'))
     {
         *program = command::base(program).to_owned();
     }
@@ -121,7 +123,7 @@ fn begins(pattern: &[Word], words: &[String]) -> bool {
 }
 
 fn is_star(word: &Word) -> bool {
-    word[..] == [Piece::Any]
+    word[..] == [GlobPiece::Any]
 }
 
 fn agree(pattern: &[Word], words: &[String]) -> bool {
@@ -129,7 +131,7 @@ fn agree(pattern: &[Word], words: &[String]) -> bool {
     pattern.iter().zip(words).all(|(wanted, word)| name_matches(wanted, &letters(word)))
 }
 
-impl FromStr for Rule {
+impl FromStr for ToolRule {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
@@ -147,32 +149,32 @@ impl FromStr for Rule {
         };
         let path_tool = PATH_TOOLS.iter().find(|tool| **tool == name);
         let meaning = match (name, path_tool, argument) {
-            ("*", _, None) => Meaning::Everything,
-            (_, Some(tool), argument) => Meaning::Paths {
+            ("*", _, None) => RuleMeaning::Everything,
+            (_, Some(tool), argument) => RuleMeaning::Paths {
                 tool,
                 pattern: argument.map(Glob::parse),
                 is_absolute: argument.is_some_and(|argument| argument.starts_with('/')),
             },
-            ("run", _, None) => Meaning::Commands(None),
-            ("run", _, Some(argument)) => {
-                match argument.strip_prefix('=') {
-                    Some(exactly) => Meaning::Command(exactly.to_owned()),
-                    None => Meaning::Commands(Some(command::words(argument, Star::Anything).ok_or_else(
-                        || wrong("a rule names one plain command; `run(=…)` takes a text by the letter"),
-                    )?)),
-                }
+            ("run", _, None) => RuleMeaning::Commands(None),
+            ("run", _, Some(argument)) => match argument.strip_prefix('=') {
+                Some(exactly) => RuleMeaning::Command(exactly.to_owned()),
+                None => RuleMeaning::Commands(Some(command::words(argument, Star::Anything).ok_or_else(
+                    || wrong("a rule names one plain command; `run(=…)` takes a text by the letter"),
+                )?)),
+            },
+            ("mcp", _, None) => RuleMeaning::Mcp(None),
+            ("mcp", _, Some(argument)) if names_tool(argument) => {
+                RuleMeaning::Mcp(Some(Glob::parse(argument)))
             }
-            ("mcp", _, None) => Meaning::Mcp(None),
-            ("mcp", _, Some(argument)) if names_tool(argument) => Meaning::Mcp(Some(Glob::parse(argument))),
             ("mcp", _, Some(_)) => return Err(wrong("write `mcp(server/tool)`")),
-            ("tool", _, Some(argument)) => Meaning::Tool(Glob::parse(argument)),
+            ("tool", _, Some(argument)) => RuleMeaning::Tool(Glob::parse(argument)),
             _ => return Err(wrong("a rule begins with read, list, find, write, edit, run, mcp, or is `*`")),
         };
         Ok(Self { text: trimmed.to_owned(), meaning })
     }
 }
 
-impl fmt::Display for Rule {
+impl fmt::Display for ToolRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
     }

@@ -1,7 +1,7 @@
 //! `rejoin auth set`
 
 use rejoin::vault::Secret;
-use rejoin_agent::{Api, Key};
+use rejoin_agent::{Api, ApiKey};
 use serde::Serialize;
 
 use crate::commands::auth::named;
@@ -44,7 +44,7 @@ pub(super) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     };
     let attempt = || format!("read the key of `{name}`");
     let typed = typed.as_text().ok_or_else(|| Failure::invalid(attempt()).because("it is not text"))?.trim();
-    Key::new(typed).map_err(|error| Failure::from(error).during(attempt()))?;
+    ApiKey::new(typed).map_err(|error| Failure::from(error).during(attempt()))?;
     Keyring::of(&context.surroundings)
         .write(&Entry::provider(name), Secret::from(typed.to_owned()))
         .map_err(|unusable| Failure::from(unusable).hint(keyring_hint(name)))?;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use rejoin::view::Compaction;
 use rejoin::{Archive, MessageId, SavingState, StoredConversation};
-use rejoin_agent::{Api, CompactSettings, Compacted, Event, Foreseen};
+use rejoin_agent::{Api, CompactSettings, Compacted, Foreseen, TurnEvent};
 
 use crate::commands::compact::answer::Forecast;
 use crate::compaction::{self, COMPACTING, Extent, Report, Window};
@@ -172,14 +172,14 @@ struct Beside<'a> {
 }
 
 impl Show for Beside<'_> {
-    fn event(&mut self, event: Event) -> Result<Course, Failure> {
+    fn event(&mut self, event: TurnEvent) -> Result<Course, Failure> {
         match event {
-            Event::Compacting => self.context.note(COMPACTING),
-            Event::Warning(warning) => self.context.manner.warn(&warning, None),
-            Event::BegunAgain(begun_again) => {
+            TurnEvent::Compacting => self.context.note(COMPACTING),
+            TurnEvent::Warning(warning) => self.context.manner.warn(&warning, None),
+            TurnEvent::BegunAgain(begun_again) => {
                 self.context.manner.insist(&banner::begun_again(&begun_again), None);
             }
-            Event::Piece(rejoin_agent::Piece::Again { reason, failed, wait }) => {
+            TurnEvent::Piece(rejoin_agent::Piece::Again { reason, failed, wait }) => {
                 self.context.note(&prompt::again(&reason, failed, wait));
             }
             _ => {}

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use rejoin::view::Fact;
 use rejoin::{BegunAgain, ConversationId, Json, MessageId, Receipt, Redacted, SavingState};
-use rejoin_agent::{Compacted, Event, Piece, Stop};
+use rejoin_agent::{Compacted, Piece, Stop, TurnEvent};
 use serde::Serialize;
 
 use super::super::Keeping;
@@ -118,15 +118,15 @@ struct Filled {
 }
 
 impl Show for Events<'_> {
-    fn event(&mut self, event: Event) -> Result<Course, Failure> {
+    fn event(&mut self, event: TurnEvent) -> Result<Course, Failure> {
         let told = match event {
-            Event::Piece(Piece::Text(text)) => Told::Text { text },
-            Event::Piece(Piece::Thinking(text)) => Told::Thinking { text },
-            Event::Piece(Piece::Call { name }) => Told::ToolAsked { tool: name },
-            Event::Piece(Piece::Again { reason, failed, wait }) => {
+            TurnEvent::Piece(Piece::Text(text)) => Told::Text { text },
+            TurnEvent::Piece(Piece::Thinking(text)) => Told::Thinking { text },
+            TurnEvent::Piece(Piece::Call { name }) => Told::ToolAsked { tool: name },
+            TurnEvent::Piece(Piece::Again { reason, failed, wait }) => {
                 Told::Retry { reason, failed, wait_seconds: wait.as_secs_f64() }
             }
-            Event::Approve { tool, plan, input, answer } => {
+            TurnEvent::Approve { tool, plan, input, answer } => {
                 // Nobody is asked, and the model is told so.
                 drop(answer);
                 // Between the values of JSON a line break means as much as a space, and an event is one line.
@@ -134,29 +134,34 @@ impl Show for Events<'_> {
                     Json::parse(input.as_str().replace(['\n', '\r'], " ")).expect("it was JSON before");
                 Told::Refused { tool, summary: plan.summary, detail: plan.detail, rule: plan.rule, input }
             }
-            Event::ToolStarted { call, summary } => Told::ToolStarted { call, summary },
-            Event::ToolEnded { call, output, took } => Told::ToolEnded {
+            TurnEvent::ToolStarted { call, summary } => Told::ToolStarted { call, summary },
+            TurnEvent::ToolEnded { call, output, took } => Told::ToolEnded {
                 call,
                 is_error: output.is_error,
                 output: super::tool::text(&output),
                 seconds: took.as_secs_f64(),
             },
             // What is held in memory for a while is not saved.
-            Event::Saved(_) if self.keeping != Keeping::Kept => return Ok(Course::Go),
-            Event::Saved(receipt) => {
+            TurnEvent::Saved(_) if self.keeping != Keeping::Kept => return Ok(Course::Go),
+            TurnEvent::Saved(receipt) => {
                 if !receipt.redacted.is_empty() {
                     tell(&Told::Redacted { rules: &receipt.redacted })?;
                 }
                 Told::Saved(receipt)
             }
-            Event::BegunAgain(BegunAgain { deleted, conversation }) => {
+            TurnEvent::BegunAgain(BegunAgain { deleted, conversation }) => {
                 Told::ConversationDeleted(Deleted { deleted, within: conversation.into() })
             }
-            Event::Compacting => Told::Compacting,
-            Event::Compacted(Compacted { message, summary, tokens_before, tokens_after, trimmed, lost }) => {
-                Told::Compacted(Shorter { message, summary, tokens_before, tokens_after, trimmed, lost })
-            }
-            Event::Warning(message) => Told::Warning { message },
+            TurnEvent::Compacting => Told::Compacting,
+            TurnEvent::Compacted(Compacted {
+                message,
+                summary,
+                tokens_before,
+                tokens_after,
+                trimmed,
+                lost,
+            }) => Told::Compacted(Shorter { message, summary, tokens_before, tokens_after, trimmed, lost }),
+            TurnEvent::Warning(message) => Told::Warning { message },
             _ => return Ok(Course::Go),
         };
         tell(&told)?;

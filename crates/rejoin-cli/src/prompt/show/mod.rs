@@ -13,7 +13,7 @@ use std::io;
 use std::time::Duration;
 
 use rejoin::{ConversationId, SavingState};
-use rejoin_agent::{Ended, Event, Fullness};
+use rejoin_agent::{Ended, Fullness, TurnEvent};
 
 use self::events::Events;
 pub(super) use self::figures::cost;
@@ -42,7 +42,7 @@ pub(crate) const TICK: Duration = Duration::from_millis(100);
 /// Shows a turn while it happens.
 pub(crate) trait Show {
     /// Shows what happened, and answers when an answer is asked for.
-    fn event(&mut self, event: Event) -> Result<Course, Failure>;
+    fn event(&mut self, event: TurnEvent) -> Result<Course, Failure>;
 
     /// Time went by.
     fn tick(&mut self) -> Result<(), Failure>;

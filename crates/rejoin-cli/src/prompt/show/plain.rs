@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::time::Duration;
 
 use rejoin::{Block, SavingState};
-use rejoin_agent::{Event, Piece, Plan};
+use rejoin_agent::{Piece, Plan, TurnEvent};
 
 use super::{Course, End, Kept, LossReport, Show, approve, figures, tool};
 use crate::compaction::{COMPACTING, STOPPED, notice};
@@ -73,10 +73,10 @@ impl<'a> Plain<'a> {
 }
 
 impl Show for Plain<'_> {
-    fn event(&mut self, event: Event) -> Result<Course, Failure> {
+    fn event(&mut self, event: TurnEvent) -> Result<Course, Failure> {
         match event {
-            Event::Piece(piece) => self.piece(piece)?,
-            Event::Approve { tool, plan, answer, .. } => {
+            TurnEvent::Piece(piece) => self.piece(piece)?,
+            TurnEvent::Approve { tool, plan, answer, .. } => {
                 let terminal = self.context.surroundings.terminal;
                 if terminal.stdin && terminal.stderr {
                     let (decision, course) = approve::ask(&plan, Paint::Plain, &mut io::stderr())?;
@@ -87,33 +87,33 @@ impl Show for Plain<'_> {
                 // No answer is not the same as a no: the model is told that nobody was there.
                 drop(answer);
             }
-            Event::ToolStarted { call, summary } => {
+            TurnEvent::ToolStarted { call, summary } => {
                 self.calls.insert(call, summary);
             }
-            Event::ToolEnded { call, output, took } => {
+            TurnEvent::ToolEnded { call, output, took } => {
                 let what = self.calls.get(&call).map_or("A tool", String::as_str);
                 self.context.note(&tool::line(what, &output, took, COLUMNS, Paint::Plain));
             }
-            Event::Saved(receipt) => {
+            TurnEvent::Saved(receipt) => {
                 self.taken.add(&receipt.redacted);
                 if let Some(told) = banner::branched(&receipt) {
                     self.context.note(&told);
                 }
             }
-            Event::BegunAgain(begun_again) => {
+            TurnEvent::BegunAgain(begun_again) => {
                 self.end_line()?;
                 self.context.insist(&banner::begun_again(&begun_again));
             }
-            Event::Compacting => {
+            TurnEvent::Compacting => {
                 self.end_line()?;
                 self.is_compacting = true;
                 self.context.note(COMPACTING);
             }
-            Event::Compacted(compacted) => {
+            TurnEvent::Compacted(compacted) => {
                 self.is_compacting = false;
                 self.context.note(&notice(&compacted, self.report.command()));
             }
-            Event::Warning(warning) => {
+            TurnEvent::Warning(warning) => {
                 self.end_line()?;
                 self.is_compacting = false;
                 self.context.manner.warn(&warning, None);

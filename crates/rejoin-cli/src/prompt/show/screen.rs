@@ -5,7 +5,7 @@ use std::io::Write;
 use std::time::Instant;
 
 use rejoin::{Block, SavingState};
-use rejoin_agent::{Event, Piece, Stop};
+use rejoin_agent::{Piece, Stop, TurnEvent};
 
 use super::waiting::Waiting;
 use super::{Course, End, Kept, LossReport, Show, approve, columns, figures, own_line, tool};
@@ -188,10 +188,10 @@ impl<'a, Out: Write> Screen<'a, Out> {
 }
 
 impl<Out: Write> Show for Screen<'_, Out> {
-    fn event(&mut self, event: Event) -> Result<Course, Failure> {
+    fn event(&mut self, event: TurnEvent) -> Result<Course, Failure> {
         match event {
-            Event::Piece(piece) => self.piece(piece)?,
-            Event::Approve { tool, plan, answer, .. } => {
+            TurnEvent::Piece(piece) => self.piece(piece)?,
+            TurnEvent::Approve { tool, plan, answer, .. } => {
                 self.end_all()?;
                 self.clear_waiting()?;
                 if !self.context.surroundings.terminal.stdin {
@@ -207,13 +207,13 @@ impl<Out: Write> Show for Screen<'_, Out> {
                 let _ = answer.send(decision);
                 return Ok(course);
             }
-            Event::ToolStarted { call, summary } => {
+            TurnEvent::ToolStarted { call, summary } => {
                 self.end_all()?;
                 self.running.push((call.clone(), summary.clone()));
                 self.calls.insert(call, summary);
                 self.wait_for_tools();
             }
-            Event::ToolEnded { call, output, took } => {
+            TurnEvent::ToolEnded { call, output, took } => {
                 self.end_all()?;
                 let what = self.calls.get(&call).map_or("A tool", String::as_str);
                 let line = tool::line(what, &output, took, columns(), self.paint);
@@ -222,7 +222,7 @@ impl<Out: Write> Show for Screen<'_, Out> {
                 self.running.retain(|(own, _)| *own != call);
                 self.wait_for_tools();
             }
-            Event::Saved(receipt) => {
+            TurnEvent::Saved(receipt) => {
                 self.taken.add(&receipt.redacted);
                 if let Some(told) = banner::branched(&receipt) {
                     self.end_all()?;
@@ -230,12 +230,12 @@ impl<Out: Write> Show for Screen<'_, Out> {
                     self.wait_for("Waiting for the reply");
                 }
             }
-            Event::BegunAgain(begun_again) => {
+            TurnEvent::BegunAgain(begun_again) => {
                 self.end_all()?;
                 self.line(Meaning::Warning, &banner::begun_again(&begun_again))?;
                 self.wait_for("Waiting for the reply");
             }
-            Event::Compacting => {
+            TurnEvent::Compacting => {
                 self.end_all()?;
                 self.is_compacting = true;
                 if self.is_lively() {
@@ -245,12 +245,12 @@ impl<Out: Write> Show for Screen<'_, Out> {
                     self.line(Meaning::Dim, COMPACTING)?;
                 }
             }
-            Event::Compacted(compacted) => {
+            TurnEvent::Compacted(compacted) => {
                 self.end_compacting()?;
                 self.line(Meaning::Dim, &notice(&compacted, self.report.command()))?;
                 self.wait_for("Waiting for the reply");
             }
-            Event::Warning(warning) => {
+            TurnEvent::Warning(warning) => {
                 self.end_compacting()?;
                 self.line(Meaning::Warning, &warning)?;
                 self.wait_for("Waiting for the reply");
@@ -328,7 +328,7 @@ mod tests {
 
     use super::*;
 
-    fn told(events: Vec<Event>, end: &End) -> String {
+    fn told(events: Vec<TurnEvent>, end: &End) -> String {
         let context = Context::imagined();
         let mut out = Vec::new();
         let mut screen =
@@ -354,19 +354,19 @@ mod tests {
     fn a_turn_reads_from_top_to_bottom() {
         let call = ToolCall { id: "c1".to_owned(), name: "run".to_owned(), ..ToolCall::default() };
         let events = vec![
-            Event::Piece(Piece::Again {
+            TurnEvent::Piece(Piece::Again {
                 reason: "overloaded".to_owned(),
                 failed: 1,
                 wait: Duration::from_secs(3),
             }),
-            Event::Piece(Piece::Thinking("hm".to_owned())),
-            Event::Piece(Piece::Text("Let me ".to_owned())),
-            Event::Piece(Piece::Text("look.".to_owned())),
-            Event::Piece(Piece::Finished(Block::text("Let me look."))),
-            Event::Piece(Piece::Finished(Block::ToolCall(call))),
-            Event::ToolStarted { call: "c1".to_owned(), summary: "Run `date`".to_owned() },
-            Event::ToolEnded { call: "c1".to_owned(), output: Output::text("Mon"), took: Duration::ZERO },
-            Event::Piece(Piece::Text("It is Monday.".to_owned())),
+            TurnEvent::Piece(Piece::Thinking("hm".to_owned())),
+            TurnEvent::Piece(Piece::Text("Let me ".to_owned())),
+            TurnEvent::Piece(Piece::Text("look.".to_owned())),
+            TurnEvent::Piece(Piece::Finished(Block::text("Let me look."))),
+            TurnEvent::Piece(Piece::Finished(Block::ToolCall(call))),
+            TurnEvent::ToolStarted { call: "c1".to_owned(), summary: "Run `date`".to_owned() },
+            TurnEvent::ToolEnded { call: "c1".to_owned(), output: Output::text("Mon"), took: Duration::ZERO },
+            TurnEvent::Piece(Piece::Text("It is Monday.".to_owned())),
         ];
 
         let told = told(events, &complete());
@@ -387,9 +387,9 @@ mod tests {
             lost: Vec::new(),
         };
         let ends = [
-            (vec![Event::Compacting, Event::Compacted(compacted)], End::Compacted),
-            (vec![Event::Compacting, Event::Warning("No summary.".to_owned())], End::Failed),
-            (vec![Event::Compacting], stopped()),
+            (vec![TurnEvent::Compacting, TurnEvent::Compacted(compacted)], End::Compacted),
+            (vec![TurnEvent::Compacting, TurnEvent::Warning("No summary.".to_owned())], End::Failed),
+            (vec![TurnEvent::Compacting], stopped()),
         ];
 
         let told = ends.map(|(events, end)| told(events, &end));
@@ -419,7 +419,8 @@ mod tests {
 
         let input = rejoin::Json::of(&"x").unwrap();
 
-        let told = told(vec![Event::Approve { tool: "run".to_owned(), plan, input, answer }], &End::Failed);
+        let told =
+            told(vec![TurnEvent::Approve { tool: "run".to_owned(), plan, input, answer }], &End::Failed);
 
         let expected = "Not allowed, because nobody is here to ask: run wanted to run `rm x`. To allow it: --allow 'run(rm x)'\n";
         assert_eq!(told, expected);
