@@ -10,7 +10,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rejoin::formats::{Format, Reading, Source, SourceConversation, SourceMessage, Tree};
-use rejoin::formats::{Piece, ReadLimits};
+use rejoin::formats::{ReadLimits, SourcePiece};
 use rejoin::{Block, Json, Message, Time};
 
 /// The formats that are measured: those of the longest files.
@@ -110,8 +110,8 @@ fn parse(path: &Path) -> Result<(), Box<dyn Error>> {
 fn read_as(format: &Format, path: &Path) -> Result<usize, Box<dyn Error>> {
     let source = Source::open(path)?;
     let mut messages = 0;
-    let mut take = |piece: Piece| {
-        messages += usize::from(matches!(piece, Piece::Message(_)));
+    let mut take = |piece: SourcePiece| {
+        messages += usize::from(matches!(piece, SourcePiece::Message(_)));
         std::hint::black_box(&piece);
         Ok(())
     };

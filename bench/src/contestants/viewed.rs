@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use rejoin::StoredMessage;
-use rejoin::view::{Recipient, Said, View};
+use rejoin::view::{PathMessage, Recipient, View};
 
 use super::Contestant;
 use super::rejoin::Rejoin;
@@ -25,7 +25,7 @@ impl ViewedRejoin {
     /// Returns what was loaded, after its view was computed, looked at and freed.
     fn load(&mut self) -> Result<Vec<StoredMessage>> {
         let messages = self.store.load()?;
-        let shown = View::of(&Said::all(&messages), &[], &self.recipient);
+        let shown = View::of(&PathMessage::all(&messages), &[], &self.recipient);
         if shown.messages.len() != messages.len() || !shown.repairs.is_empty() {
             return Err(format!("the view needed {} repairs", shown.repairs.len()).into());
         }

@@ -44,9 +44,9 @@ pub use archive::Snippet as SearchSnippet;
 pub use archive::{
     Access, Archive, AuditAction, AuditEntry, AuditFailure, AuditQuery, BegunAgain, Cause, Deleted,
     DeletedMessages, EndReason, Ending, Event, EventKind, Events, Expiring, Handle, Limits, List, Listed,
-    Named, OpenTurn, Parent, PathReader, Project, PurgeFailure, PurgeKeys, PurgeReason, PurgeReport,
-    Recorder, Retention, RetentionPlan, Saved, Search, SearchHit, Stage, Stats, StoreUrl, Strain, Subagent,
-    Subagents, Sweep, Swept, Tally,
+    Named, OpenTurn, Parent, PathReader, Project, PurgeKeys, PurgeOutcome, PurgeReason, Recorder, Retention,
+    RetentionPlan, Saved, Search, SearchHit, Stage, Stats, StoreUrl, Strain, Subagent, Subagents, Sweep,
+    Swept, Tally, UnpurgedConversation,
 };
 #[cfg(feature = "vault")]
 pub use archive::{Converted, Leftover};
@@ -80,14 +80,14 @@ pub mod view {
     //! long.
 
     pub use crate::ops::{
-        CallIdRule, Compaction, Fact, FactKind, ItemRule, Kept, MediaRule, Recipient, Repair, Said, Spoken,
-        Summarised, ThinkingRule, View, Viewed,
+        CallIdRule, Compaction, Fact, FactKind, ItemRule, KeptMessage, MediaRule, PathMessage, Recipient,
+        Repair, Spoken, Summarised, ThinkingRule, View, Viewed,
     };
 }
 
 #[cfg(feature = "formats")]
 pub use ops::Extent;
-pub use ops::{Ailment, Contents, Diagnosis, Severity, Survey, Verdict, Viewpoint};
+pub use ops::{Ailment, Contents, Diagnosis, Severity, Survey, Verification, Viewpoint};
 #[cfg(feature = "redact")]
 pub use ops::{Finding, Personal, Rechained, Redaction, ScrubMode, ScrubPlace, Scrubbed};
 #[cfg(feature = "formats")]

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use rejoin::view::{Compaction, Recipient, Said, Spoken, View, Viewed};
+use rejoin::view::{Compaction, PathMessage, Recipient, Spoken, View, Viewed};
 use rejoin::{Block, Message, MessageId, Role, Usage};
 
 use crate::error::{Error, ErrorKind, Result};
@@ -86,8 +86,8 @@ impl SummaryRequest<'_> {
         tools: &[ToolSpec],
     ) -> Result<Reply> {
         let shown = || units.iter().flat_map(|unit| &unit.messages);
-        let said: Vec<Said<'_>> = shown()
-            .map(|viewed| Said { id: viewed.id, is_pinned: false, message: &viewed.message })
+        let said: Vec<PathMessage<'_>> = shown()
+            .map(|viewed| PathMessage { id: viewed.id, is_pinned: false, message: &viewed.message })
             .collect();
         // What follows a gap may need a repair. The first attempt sends what any request would, so
         // that the provider knows its beginning.
@@ -153,7 +153,7 @@ fn leave_out(units: &mut Vec<MessageUnit<'_>>, least: u64) -> u64 {
 
 /// The messages that every summariser is shown: pinned ones, those with a snapshot, what a program said about
 /// the project, and what the user said last.
-pub(super) fn protected(path: &[Said<'_>]) -> HashSet<MessageId> {
+pub(super) fn protected(path: &[PathMessage<'_>]) -> HashSet<MessageId> {
     let is_protected = |message: &Message| {
         let has_snapshot = message.blocks.iter().any(|block| matches!(block, Block::Snapshot(_)));
         has_snapshot || message.role == Role::User && Compaction::is_preamble(&message.text())

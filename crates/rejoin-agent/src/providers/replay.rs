@@ -1,7 +1,7 @@
 //! For tests: reads recorded streams as they come, cut, broken off, and with strange events in between.
 
 use rejoin::Message;
-use rejoin::view::{Said, View, Viewed};
+use rejoin::view::{PathMessage, View, Viewed};
 
 use crate::error::{ErrorKind, Result};
 use crate::providers::sse::Sse;
@@ -82,7 +82,7 @@ pub(crate) fn all(messages: &[Message]) -> Vec<Viewed<'_>> {
 
 /// The view of these messages for the one who is asked.
 pub(crate) fn viewed<'a>(messages: &'a [Message], wire: &dyn Wire) -> Vec<Viewed<'a>> {
-    let said = messages.iter().map(|message| Said { id: None, is_pinned: false, message });
+    let said = messages.iter().map(|message| PathMessage { id: None, is_pinned: false, message });
     View::of(&said.collect::<Vec<_>>(), &[], &wire.recipient()).messages
 }
 

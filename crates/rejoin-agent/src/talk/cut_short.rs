@@ -2,7 +2,7 @@
 //!
 //! What a person interrupted is sent: the words were meant, and the person saw them.
 
-use rejoin::view::Said;
+use rejoin::view::PathMessage;
 use rejoin::{Message, Role};
 
 /// Reasons for which providers stop a reply. Other programs write many more that mean a usual end.
@@ -19,7 +19,7 @@ const STOPPED: [&str; 9] = [
 ];
 
 /// Leaves out each such reply, with the results of what it asked for.
-pub(super) fn leave_out(path: &mut Vec<Said<'_>>) {
+pub(super) fn leave_out(path: &mut Vec<PathMessage<'_>>) {
     let mut is_left_out = false;
     path.retain(|said| {
         is_left_out = is_stopped(said.message) || is_left_out && said.message.role == Role::Tool;
@@ -50,8 +50,8 @@ mod tests {
         let finishes =
             ["stop", "length", "interrupted", "STOP", "tool-calls", "content_filter", "SAFETY", "refusal"];
         let messages: Vec<Message> = finishes.iter().map(|finish| reply(finish, finish)).collect();
-        let mut path: Vec<Said<'_>> =
-            messages.iter().map(|message| Said { id: None, is_pinned: false, message }).collect();
+        let mut path: Vec<PathMessage<'_>> =
+            messages.iter().map(|message| PathMessage { id: None, is_pinned: false, message }).collect();
 
         leave_out(&mut path);
 

@@ -4,7 +4,7 @@
 
 use std::sync::OnceLock;
 
-use rejoin::view::{Compaction, Recipient, Said, View};
+use rejoin::view::{Compaction, PathMessage, Recipient, View};
 use rejoin::{Block, Handle, Message, MessageId, Receipt, Role, StoredMessage};
 
 use crate::talk::{cut_short, note};
@@ -177,8 +177,8 @@ impl History {
         entry.id.is_some_and(|id| self.ignored.contains(&id))
     }
 
-    pub(crate) fn said(&self) -> Vec<Said<'_>> {
-        let said = self.entries.iter().map(|entry| Said {
+    pub(crate) fn said(&self) -> Vec<PathMessage<'_>> {
+        let said = self.entries.iter().map(|entry| PathMessage {
             id: entry.id,
             is_pinned: entry.is_pinned,
             message: &entry.message,

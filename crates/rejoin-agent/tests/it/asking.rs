@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use rejoin::Message;
-use rejoin::view::{Said, View};
+use rejoin::view::{PathMessage, View};
 use rejoin_agent::{ApiKey, HttpSettings, KeySource, Piece, Provider, Reply, Request, Result, ToolSpec};
 
 use crate::server::Server;
@@ -27,8 +27,8 @@ pub(crate) async fn ask(
     tools: &[ToolSpec],
 ) -> (Result<Reply>, Vec<Piece>) {
     let mut pieces = Vec::new();
-    let said: Vec<Said<'_>> =
-        messages.iter().map(|message| Said { id: None, is_pinned: false, message }).collect();
+    let said: Vec<PathMessage<'_>> =
+        messages.iter().map(|message| PathMessage { id: None, is_pinned: false, message }).collect();
     let messages = &View::of(&said, &[], &provider.recipient()).messages;
     let request = Request { model: "model-1", system: "be kind", messages, tools, max_tokens: Some(1000) };
     let reply = provider.reply(request, &mut |piece| pieces.push(piece)).await;

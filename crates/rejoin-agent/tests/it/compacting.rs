@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rejoin::view::{Compaction, Kept};
+use rejoin::view::{Compaction, KeptMessage};
 use rejoin::{Block, Message, Role, Usage};
 use rejoin_agent::{CompactSettings, ErrorKind, Fullness, Toolbox};
 
@@ -179,7 +179,7 @@ async fn a_compaction_is_stored_as_a_message_with_what_it_keeps() {
     let compaction = Compaction::from_message(message).unwrap().unwrap();
     assert_eq!((Some(*id), message.role, message.text()), (compacted.message, Role::User, compacted.summary));
     assert_eq!(message.blocks[0].kind(), "summary");
-    assert_eq!(compaction.kept, [Kept { message: stored[0].0, text: None }]);
+    assert_eq!(compaction.kept, [KeptMessage { message: stored[0].0, text: None }]);
     assert_eq!(
         (compaction.trimmed, compaction.tokens_before, compaction.tokens_after),
         (0, compacted.tokens_before, compacted.tokens_after)

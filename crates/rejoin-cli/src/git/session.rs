@@ -7,7 +7,7 @@
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-use rejoin::formats::{Format, Tree, Written};
+use rejoin::formats::{Format, Tree, WrittenFile};
 use rejoin::{Archive, ConversationId, Extent, Fields, Json, StoreUrl, StoredConversation};
 use serde::Deserialize;
 
@@ -124,7 +124,7 @@ fn check_sealed(archive: &Archive, context: &Context, stored: &StoredConversatio
 }
 
 /// The files of the session, in the folder that the conversation has already or in one that is free.
-fn placed(tree: &mut Tree, project: &Path) -> Result<Vec<Written>, Failure> {
+fn placed(tree: &mut Tree, project: &Path) -> Result<Vec<WrittenFile>, Failure> {
     let format = Format::named(FORMAT)?;
     let files = format.write(tree)?;
     let wanted = folder_of(&files)?;
@@ -158,7 +158,7 @@ fn placed(tree: &mut Tree, project: &Path) -> Result<Vec<Written>, Failure> {
 }
 
 /// The folder that the files are in.
-fn folder_of(files: &[Written]) -> Result<PathBuf, Failure> {
+fn folder_of(files: &[WrittenFile]) -> Result<PathBuf, Failure> {
     let state = files.iter().find(|file| file.path.ends_with(STATE));
     let folder = state.and_then(|file| file.path.ancestors().nth(2)).map(Path::to_owned);
     folder.ok_or_else(|| Failure::invalid("write the session of a conversation without messages"))

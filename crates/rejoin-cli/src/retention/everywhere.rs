@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use rejoin::vault::Quarantined;
-use rejoin::{Archive, Expiring, Hold, List, PurgeReport, RetentionPlan, StoredConversation, Swept, Time};
+use rejoin::{Archive, Expiring, Hold, List, PurgeOutcome, RetentionPlan, StoredConversation, Swept, Time};
 
 use super::worker::note_sweep;
 use super::{Ahead, Policy, date_by};
@@ -30,7 +30,7 @@ pub(crate) struct Round {
     /// The clock may be wrong, so nothing goes before this time.
     pub(crate) waits_until: Option<Time>,
     /// What has gone.
-    pub(crate) report: Option<PurgeReport>,
+    pub(crate) report: Option<PurgeOutcome>,
     /// Records of a vault that did not open, and have gone.
     pub(crate) quarantined: Vec<Quarantined>,
 }

@@ -1,7 +1,7 @@
 //! What people are told about retention.
 
 use rejoin::vault::Quarantined;
-use rejoin::{PurgeKeys, PurgeReport, Retention, RetentionPlan, Time};
+use rejoin::{PurgeKeys, PurgeOutcome, Retention, RetentionPlan, Time};
 
 use crate::ui::size;
 use crate::ui::when::Clock;
@@ -36,7 +36,7 @@ pub(crate) fn soon(plan: &RetentionPlan, clock: &Clock) -> Option<String> {
 }
 
 /// What has gone; none when nothing has.
-pub(crate) fn expired(report: &PurgeReport) -> Option<String> {
+pub(crate) fn expired(report: &PurgeOutcome) -> Option<String> {
     if report.purged.is_empty() {
         return None;
     }
@@ -45,7 +45,7 @@ pub(crate) fn expired(report: &PurgeReport) -> Option<String> {
 }
 
 /// That the keys of a vault were not replaced after something went; none when they were.
-pub(crate) fn unrenewed(report: &PurgeReport) -> Option<String> {
+pub(crate) fn unrenewed(report: &PurgeOutcome) -> Option<String> {
     let told = "The keys of the vault were not replaced. Unlock the keyring, then: rejoin expire";
     (report.keys == PurgeKeys::Failed).then(|| told.to_owned())
 }

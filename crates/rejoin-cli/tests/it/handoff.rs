@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use rejoin::view::{Compaction, Kept};
+use rejoin::view::{Compaction, KeptMessage};
 use rejoin::{Block, Fields, Json, Message, Role, Thinking, ToolResult};
 use serde_json::{Value, json};
 
@@ -191,7 +191,7 @@ fn what_a_compaction_left_out_is_not_handed_off() {
     let mut trip = world.conversation("Lisbon");
     let [kept, _] = ask(&mut trip, "KEPT", "GONE");
     let mut compaction = Compaction::default();
-    compaction.kept.push(Kept { message: kept, text: None });
+    compaction.kept.push(KeptMessage { message: kept, text: None });
     trip.append(compaction.to_message("SUMMARY").unwrap()).unwrap();
     ask(&mut trip, "NEW", "NEWER");
 

@@ -6,7 +6,7 @@ use crate::archive::{Archive, ArchiveExports, Leaving, Parent, Subagents};
 use crate::error::{Error, Result};
 use crate::formats::{Format, Tree};
 use crate::model::{ConversationId, MessageId, StoredConversation};
-use crate::ops::{Extent, Naming, Recipient, Repair, Said, View, add_to_tree, view_tree};
+use crate::ops::{Extent, Naming, PathMessage, Recipient, Repair, View, add_to_tree, view_tree};
 use crate::store::Order;
 
 impl ArchiveExports<'_> {
@@ -40,7 +40,7 @@ impl ArchiveExports<'_> {
     ) -> Result<(Tree, Vec<Repair>)> {
         let stored = self.archive.exportable(id)?;
         let path = self.archive.path(id, target)?;
-        let mut view = View::of(&Said::all(&path), &stored.conversation.ignored_summaries, recipient);
+        let mut view = View::of(&PathMessage::all(&path), &stored.conversation.ignored_summaries, recipient);
         if view.messages.is_empty() {
             return Err(Error::invalid(format!("conversation `{id}` has nothing to hand over")));
         }

@@ -64,7 +64,7 @@ pub use path_reader::PathReader;
 pub use place::{Access, Existing, Restored, Stage, StoreUrl};
 #[cfg(feature = "vault")]
 pub use place::{Converted, Leftover};
-pub use purge::{PurgeFailure, PurgeKeys, PurgeReason, PurgeReport};
+pub use purge::{PurgeKeys, PurgeOutcome, PurgeReason, UnpurgedConversation};
 pub use query::{List, Listed, Search, SearchHit, Snippet, Stats, Tally};
 pub use record::{BegunAgain, OpenTurn, Recorder, Saved, Strain};
 pub(crate) use record::{Breaker, Strains, is_for_want_of_room, is_in_doubt};
@@ -82,7 +82,7 @@ use crate::model::{
     Time,
 };
 pub use crate::ops::Limits;
-use crate::ops::{KeepKey, Survey, Verdict, absent, fill, survey, verify_conversation};
+use crate::ops::{KeepKey, Survey, Verification, absent, fill, survey, verify_conversation};
 use crate::store::{
     Facets, ListQuery, Opening, Order, PreviewUpdate, Progress, Row, Seen, Selection, Stale, Store, Task,
     Turn,
@@ -399,7 +399,7 @@ impl ArchiveMaintenance<'_> {
     /// Checks the messages of a conversation against their digests, and its counts against its messages.
     ///
     /// A conversation that is there and cannot be read is a verdict, not an error.
-    pub fn verify(&self, id: ConversationId) -> Result<Verdict> {
+    pub fn verify(&self, id: ConversationId) -> Result<Verification> {
         verify_conversation(self.archive.store.as_ref(), id)
     }
 

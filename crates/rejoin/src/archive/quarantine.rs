@@ -4,7 +4,7 @@
 //! or its days are over. A plain store has no quarantine: what is damaged there stays until somebody decides.
 
 use crate::archive::retention::DAY;
-use crate::archive::{Archive, ArchiveVault, AuditAction, AuditEntry, PurgeReason, PurgeReport};
+use crate::archive::{Archive, ArchiveVault, AuditAction, AuditEntry, PurgeOutcome, PurgeReason};
 use crate::error::Result;
 use crate::model::{Json, Time};
 use crate::store::Quarantined;
@@ -48,7 +48,7 @@ impl ArchiveVault<'_> {
 
 impl Archive {
     fn tell_purged(&self, gone: &[Quarantined], began: Time) {
-        let mut report = PurgeReport::begin(PurgeReason::CorruptionDetected, began);
+        let mut report = PurgeOutcome::begin(PurgeReason::CorruptionDetected, began);
         for record in gone {
             let messages = u64::from(record.what == "message");
             let entry = AuditEntry::new(AuditAction::Purged, report.reason.as_str());

@@ -12,7 +12,7 @@ use std::rc::Rc;
 use crate::error::{Error, Result};
 use crate::formats::lines::{UTF8_MARK, is_utf16, unreadable};
 use crate::formats::zipped::{CountedFile, ZIP, Zipped};
-use crate::formats::{Piece, ReadLimits, Reading, Source};
+use crate::formats::{ReadLimits, Reading, Source, SourcePiece};
 
 /// The size of the read buffer.
 const STEP: usize = 256 * 1024;
@@ -58,7 +58,7 @@ impl ReadProgress {
     fn report(&mut self, reading: &mut Reading<'_>) -> Result<()> {
         let passed = self.count.get().saturating_sub(self.reported);
         self.reported = self.count.get();
-        if passed == 0 { Ok(()) } else { reading.give(Piece::Passed(passed)) }
+        if passed == 0 { Ok(()) } else { reading.give(SourcePiece::Passed(passed)) }
     }
 }
 

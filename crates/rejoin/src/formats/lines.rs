@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::error::Category;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::formats::{Piece, Reading};
+use crate::formats::{Reading, SourcePiece};
 
 /// The size of the read buffer, and the interval of progress reports.
 const STEP: usize = 256 * 1024;
@@ -190,7 +190,7 @@ impl Lines {
     fn report(&mut self, reading: &mut Reading<'_>) -> Result<()> {
         let passed = self.passed - self.reported;
         self.reported = self.passed;
-        if passed == 0 { Ok(()) } else { reading.give(Piece::Passed(passed)) }
+        if passed == 0 { Ok(()) } else { reading.give(SourcePiece::Passed(passed)) }
     }
 
     fn fill(&mut self, most: u64) -> Result<FilledLine> {

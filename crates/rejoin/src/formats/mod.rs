@@ -11,7 +11,7 @@
 //! - `detect` looks at a path and the first bytes. It is quick and certain: no two formats claim the same
 //!   file.
 //! - `beside` names what else is read with a source, so that changes of it are noticed.
-//! - `read` turns bytes into [`Piece`]s in the order of the file: conversations, messages, kept lines, and
+//! - `read` turns bytes into [`SourcePiece`]s in the order of the file: conversations, messages, kept lines, and
 //!   skipped lines with the reason. It streams: it holds one reply and a few dozen bytes per message, never
 //!   the file. It never panics and respects [`ReadLimits`]: a line that cannot be parsed is skipped and
 //!   reported, an exceeded limit ends the source with an error.
@@ -82,8 +82,8 @@ pub(crate) use finder::{PathKey, key_of};
 pub use fingerprint::Fingerprint;
 pub use key::Key;
 pub use piece::{
-    Aside, Piece, ReadLimits, Reading, Skipped, SourceBranch, SourceConversation, SourceKept, SourceMessage,
-    SourceParent, SourcePin, Tree,
+    Aside, ReadLimits, Reading, Skipped, SourceBranch, SourceConversation, SourceKept, SourceMessage,
+    SourceParent, SourcePiece, SourcePin, Tree,
 };
 pub use source::{Source, Sources};
 
@@ -140,7 +140,7 @@ pub struct Format {
 }
 
 /// The function that writes conversations in a format.
-type WriteFunction = fn(&Tree) -> Result<Vec<Written>>;
+type WriteFunction = fn(&Tree) -> Result<Vec<WrittenFile>>;
 
 /// Whether a file belongs to a format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -156,7 +156,7 @@ pub enum Detection {
 
 /// A file that a format has written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Written {
+pub struct WrittenFile {
     /// The path below the directory in which the program keeps its files.
     pub path: PathBuf,
     /// The contents.
@@ -214,7 +214,7 @@ impl Format {
     }
 
     /// Writes conversations as the program would have written them.
-    pub fn write(&self, tree: &Tree) -> Result<Vec<Written>> {
+    pub fn write(&self, tree: &Tree) -> Result<Vec<WrittenFile>> {
         let write = self.write.ok_or_else(|| {
             Error::new(crate::ErrorKind::Unsupported, format!("`{}` is only read", self.name))
         })?;

@@ -13,7 +13,7 @@ use crate::model::{Conversation, Message, Time};
 /// Something found in a source.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub enum Piece {
+pub enum SourcePiece {
     /// The description of a conversation. It comes before its messages and is repeated when more is known;
     /// the last one counts.
     Conversation(Box<SourceConversation>),
@@ -211,12 +211,12 @@ impl Default for ReadLimits {
 /// One pass over a source: its limits, and the receiver of its pieces.
 pub struct Reading<'a> {
     limits: ReadLimits,
-    take: &'a mut dyn FnMut(Piece) -> Result<()>,
+    take: &'a mut dyn FnMut(SourcePiece) -> Result<()>,
 }
 
 impl<'a> Reading<'a> {
     /// Creates a pass whose pieces go to `take`. An error returned by `take` ends the pass.
-    pub fn new(limits: ReadLimits, take: &'a mut dyn FnMut(Piece) -> Result<()>) -> Self {
+    pub fn new(limits: ReadLimits, take: &'a mut dyn FnMut(SourcePiece) -> Result<()>) -> Self {
         Self { limits, take }
     }
 
@@ -226,13 +226,13 @@ impl<'a> Reading<'a> {
     }
 
     /// Passes on a piece.
-    pub fn give(&mut self, piece: Piece) -> Result<()> {
+    pub fn give(&mut self, piece: SourcePiece) -> Result<()> {
         (self.take)(piece)
     }
 
     /// Reports that something was skipped.
     pub(super) fn skip(&mut self, path: &Path, line: u64, why: impl fmt::Display) -> Result<()> {
-        self.give(Piece::Skipped(Skipped { path: path.to_owned(), line, why: why.to_string() }))
+        self.give(SourcePiece::Skipped(Skipped { path: path.to_owned(), line, why: why.to_string() }))
     }
 }
 
@@ -274,20 +274,20 @@ impl Tree {
         Ok(tree)
     }
 
-    fn add(&mut self, piece: Piece) {
+    fn add(&mut self, piece: SourcePiece) {
         match piece {
-            Piece::Conversation(new) => {
+            SourcePiece::Conversation(new) => {
                 match self.conversations.iter_mut().find(|known| known.id == new.id) {
                     Some(known) => *known = *new,
                     None => self.conversations.push(*new),
                 }
             }
-            Piece::Message(message) => self.messages.push(*message),
-            Piece::Branch(branch) => self.branches.push(branch),
-            Piece::Pin(pin) => self.pins.push(pin),
-            Piece::Aside(aside) => self.asides.push(aside),
-            Piece::Skipped(skipped) => self.skipped.push(skipped),
-            Piece::Passed(_) | Piece::Complete(_) => {}
+            SourcePiece::Message(message) => self.messages.push(*message),
+            SourcePiece::Branch(branch) => self.branches.push(branch),
+            SourcePiece::Pin(pin) => self.pins.push(pin),
+            SourcePiece::Aside(aside) => self.asides.push(aside),
+            SourcePiece::Skipped(skipped) => self.skipped.push(skipped),
+            SourcePiece::Passed(_) | SourcePiece::Complete(_) => {}
         }
     }
 

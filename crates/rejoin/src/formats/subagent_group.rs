@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use crate::error::Result;
-use crate::formats::{Piece, Reading, SourceConversation};
+use crate::formats::{Reading, SourceConversation, SourcePiece};
 
 /// The most recent conversations that belong together.
 #[derive(Default)]
@@ -31,6 +31,6 @@ impl SubagentGroup {
     /// Reports that all members are complete, in the order in which they were read.
     pub(super) fn finish(&mut self, reading: &mut Reading<'_>) -> Result<()> {
         self.ids.clear();
-        self.order.drain(..).try_for_each(|id| reading.give(Piece::Complete(id)))
+        self.order.drain(..).try_for_each(|id| reading.give(SourcePiece::Complete(id)))
     }
 }

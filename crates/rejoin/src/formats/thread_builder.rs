@@ -11,7 +11,7 @@
 use crate::error::Result;
 use crate::formats::byte_budget::ByteBudget;
 use crate::formats::tag::MessageTag;
-use crate::formats::{Aside, Piece, Reading, SourceConversation, SourceMessage};
+use crate::formats::{Aside, Reading, SourceConversation, SourceMessage, SourcePiece};
 use crate::model::{Block, Message};
 
 /// The name of a held message in errors.
@@ -70,8 +70,10 @@ impl ThreadBuilder {
             return Ok(());
         }
         self.is_announced = true;
-        reading.give(Piece::Conversation(Box::new(self.conversation.clone())))?;
-        std::mem::take(&mut self.early).into_iter().try_for_each(|aside| reading.give(Piece::Aside(aside)))
+        reading.give(SourcePiece::Conversation(Box::new(self.conversation.clone())))?;
+        std::mem::take(&mut self.early)
+            .into_iter()
+            .try_for_each(|aside| reading.give(SourcePiece::Aside(aside)))
     }
 
     /// Keeps something until the conversation is announced, without a limit: for sources that are bounded
@@ -89,7 +91,7 @@ impl ThreadBuilder {
     ) -> Result<()> {
         let aside = self.new_aside(line, source);
         if self.is_announced {
-            return reading.give(Piece::Aside(aside));
+            return reading.give(SourcePiece::Aside(aside));
         }
         self.early_bytes.add(&aside.source);
         self.early.push(aside);
@@ -152,7 +154,7 @@ impl ThreadBuilder {
     /// Passes on a message. Announces the conversation first if necessary.
     pub(super) fn add(&mut self, message: SourceMessage, reading: &mut Reading<'_>) -> Result<()> {
         self.announce(reading)?;
-        reading.give(Piece::Message(Box::new(message)))
+        reading.give(SourcePiece::Message(Box::new(message)))
     }
 
     /// Holds a message that may continue.
@@ -192,12 +194,12 @@ impl ThreadBuilder {
             return Ok(());
         }
         self.conversation.head = head.or_else(|| self.last.clone());
-        reading.give(Piece::Conversation(Box::new(self.conversation.clone())))
+        reading.give(SourcePiece::Conversation(Box::new(self.conversation.clone())))
     }
 
     /// Reports that an announced conversation is complete, with those that it started.
     pub(super) fn complete(&self, reading: &mut Reading<'_>) -> Result<()> {
-        if self.is_announced { reading.give(Piece::Complete(self.id().to_owned())) } else { Ok(()) }
+        if self.is_announced { reading.give(SourcePiece::Complete(self.id().to_owned())) } else { Ok(()) }
     }
 }
 
@@ -217,10 +219,10 @@ mod tests {
         let mut pieces = Vec::new();
         let mut take = |piece| {
             pieces.push(match piece {
-                Piece::Conversation(known) => format!("conversation {:?}", known.head),
-                Piece::Message(found) => format!("message {} after {:?}", found.id, found.parent),
-                Piece::Aside(aside) => format!("aside {} {}", aside.line, aside.source),
-                Piece::Complete(id) => format!("complete {id}"),
+                SourcePiece::Conversation(known) => format!("conversation {:?}", known.head),
+                SourcePiece::Message(found) => format!("message {} after {:?}", found.id, found.parent),
+                SourcePiece::Aside(aside) => format!("aside {} {}", aside.line, aside.source),
+                SourcePiece::Complete(id) => format!("complete {id}"),
                 other => format!("{other:?}"),
             });
             Ok(())

@@ -55,9 +55,9 @@ pub use scrub::{Finding, Rechained, ScrubMode, ScrubPlace, Scrubbed};
 pub(crate) use scrub::{scrub_conversation, scrub_state};
 #[cfg(feature = "formats")]
 pub(crate) use sources::unpack;
-pub use verify::{Survey, Verdict};
+pub use verify::{Survey, Verification};
 pub(crate) use verify::{absent, survey, verify_conversation};
 pub use view::{
-    CallIdRule, Compaction, Fact, FactKind, ItemRule, Kept, MediaRule, Recipient, Repair, Said, ThinkingRule,
-    View, Viewed,
+    CallIdRule, Compaction, Fact, FactKind, ItemRule, KeptMessage, MediaRule, PathMessage, Recipient, Repair,
+    ThinkingRule, View, Viewed,
 };

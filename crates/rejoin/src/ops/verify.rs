@@ -28,7 +28,7 @@ pub struct Survey {
 
 /// What was found out about one conversation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Verdict {
+pub struct Verification {
     /// How many messages were checked.
     pub messages: u64,
     /// How many bytes they have.
@@ -93,7 +93,7 @@ fn changed(store: &dyn Read) -> Result<BTreeSet<ConversationId>> {
 ///
 /// What is known of it and its messages are read one after the other. Where they do not agree and somebody
 /// changed it meanwhile, that is no damage, and it is checked again.
-pub(crate) fn verify_conversation(store: &dyn Read, id: ConversationId) -> Result<Verdict> {
+pub(crate) fn verify_conversation(store: &dyn Read, id: ConversationId) -> Result<Verification> {
     let mut looked = look_up(store, id)?;
     for _ in 1..LOOKS {
         let Ok(row) = &looked else { break };
@@ -113,8 +113,8 @@ pub(crate) fn verify_conversation(store: &dyn Read, id: ConversationId) -> Resul
 }
 
 /// What is known of a conversation besides its messages, or why that cannot be read.
-fn look_up(store: &dyn Read, id: ConversationId) -> Result<std::result::Result<Row, Verdict>> {
-    let unreadable = |faults| Ok(Err(Verdict { faults, ..Verdict::default() }));
+fn look_up(store: &dyn Read, id: ConversationId) -> Result<std::result::Result<Row, Verification>> {
+    let unreadable = |faults| Ok(Err(Verification { faults, ..Verification::default() }));
     let listed = store.list(&ListQuery { only: Some(&[id]), limit: 1, ..ListQuery::default() });
     match listed.map(|mut page| (page.items.pop(), page.damaged)) {
         Ok((Some(row), _)) => Ok(Ok(row)),
@@ -152,8 +152,8 @@ fn told(error: &Error) -> String {
 /// A digest covers the message and all its ancestors, so a message that was changed,
 /// swapped, moved or lost its parent is found. A branch that was cut off at its end is not;
 /// counts and the head are compared for that.
-fn verify(store: &dyn Read, row: &Row) -> Result<Verdict> {
-    let mut verdict = Verdict::default();
+fn verify(store: &dyn Read, row: &Row) -> Result<Verification> {
+    let mut verdict = Verification::default();
     let mut links: HashMap<MessageId, Digest> = HashMap::new();
     let mut referred = Referred::default();
     let everything = Selection::All { order: Order::OldestFirst, offset: 0, limit: u64::MAX };
@@ -215,7 +215,7 @@ fn readable_from_the_end(store: &dyn Read, id: ConversationId) -> u64 {
     count
 }
 
-fn check_counts(row: &Row, links: &HashMap<MessageId, Digest>, verdict: &mut Verdict) {
+fn check_counts(row: &Row, links: &HashMap<MessageId, Digest>, verdict: &mut Verification) {
     if verdict.messages != row.messages {
         let (found, said) = (verdict.messages, row.messages);
         verdict.faults.push(format!("it should have {said} messages and has {found}"));
@@ -234,7 +234,7 @@ fn check_counts(row: &Row, links: &HashMap<MessageId, Digest>, verdict: &mut Ver
     }
 }
 
-impl Verdict {
+impl Verification {
     /// True when nothing is wrong.
     pub fn is_sound(&self) -> bool {
         self.faults.is_empty()

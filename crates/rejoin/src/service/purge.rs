@@ -49,9 +49,9 @@ pub struct PurgeFailure {
     pub error: String,
 }
 
-impl From<archive::PurgeReport> for PurgeReport {
-    fn from(report: archive::PurgeReport) -> Self {
-        let failure = |failed: archive::PurgeFailure| PurgeFailure {
+impl From<archive::PurgeOutcome> for PurgeReport {
+    fn from(report: archive::PurgeOutcome) -> Self {
+        let failure = |failed: archive::UnpurgedConversation| PurgeFailure {
             conversation_id: failed.conversation.to_string(),
             error: failed.error,
         };

@@ -42,7 +42,7 @@ fn open_image(machine: &Machine, image: &StoreUrl) -> rejoin::Result<Archive> {
     Archive::open_with(&image.to_string(), &Access { anchors: None, ..machine.access() })
 }
 
-fn purge(archive: &Archive, id: ConversationId) -> rejoin::PurgeReport {
+fn purge(archive: &Archive, id: ConversationId) -> rejoin::PurgeOutcome {
     archive.removal().purge(&[id], PurgeReason::UserRequested, &mut |_| ())
 }
 
@@ -353,7 +353,7 @@ fn open_with(machine: &Machine, url: &StoreUrl, keyring: Option<Arc<dyn SecretSt
     Archive::open_with(&url.to_string(), &with_keyring(machine, keyring)).unwrap()
 }
 
-fn everything(archive: &Archive) -> rejoin::PurgeReport {
+fn everything(archive: &Archive) -> rejoin::PurgeOutcome {
     archive.removal().purge_everything(PurgeReason::WorkspaceReset, &mut |_| ()).unwrap()
 }
 

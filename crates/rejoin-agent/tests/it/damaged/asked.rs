@@ -1,6 +1,6 @@
 //! The request that a path becomes, for each provider that could be asked.
 
-use rejoin::view::{Said, View};
+use rejoin::view::{PathMessage, View};
 use rejoin::{Block, Fields, Role};
 use rejoin_agent::{
     Api, Http, HttpSettings, LimitField, Provider, Quirks, Request, ThinkingBudget, ToolSpec,
@@ -57,7 +57,7 @@ impl Asked {
 
     /// The text that would be posted for a path.
     pub(crate) fn written(&self, path: &[Entry]) -> String {
-        let said = path.iter().enumerate().map(|(place, entry)| Said {
+        let said = path.iter().enumerate().map(|(place, entry)| PathMessage {
             id: Some(id_at(place)),
             is_pinned: entry.is_pinned,
             message: &entry.message,

@@ -1,6 +1,6 @@
 //! What can happen to a history: files that were cut, merged or edited, imports, other programs, crashes.
 
-use rejoin::view::{Compaction, Kept};
+use rejoin::view::{Compaction, KeptMessage};
 use rejoin::{
     Block, Fields, Json, MediaKind, Message, MessageId, Other, Role, Summary, Text, Thinking, ToolResult,
 };
@@ -70,7 +70,7 @@ fn add_message(path: &mut Vec<Entry>, place: usize, number: usize, replies: &Rep
         7 => {
             let kept = (0..dice.below(4)).map(|_| {
                 let text = (dice.below(2) == 0).then(|| "cut".to_owned());
-                Kept { message: id_at(dice.below(1 + place as u64) as usize), text }
+                KeptMessage { message: id_at(dice.below(1 + place as u64) as usize), text }
             });
             let mut compaction = Compaction::default();
             compaction.kept = kept.collect();

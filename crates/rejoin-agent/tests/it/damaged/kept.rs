@@ -1,6 +1,6 @@
 //! A compacted conversation is sent alike before and after it was closed, resumed or forked.
 
-use rejoin::view::{Compaction, Kept, Recipient};
+use rejoin::view::{Compaction, KeptMessage, Recipient};
 use rejoin::{Archive, Conversation, Handle, Message, Role};
 use rejoin_agent::{History, Provider};
 use tempfile::TempDir;
@@ -34,8 +34,8 @@ impl Compacted {
         let mut compaction = Compaction::default();
         for stored in path.iter().filter(|stored| stored.message.role == Role::User) {
             match dice.below(4) {
-                0 => compaction.kept.push(Kept { message: stored.id, text: None }),
-                1 => compaction.kept.push(Kept { message: stored.id, text: Some("cut".to_owned()) }),
+                0 => compaction.kept.push(KeptMessage { message: stored.id, text: None }),
+                1 => compaction.kept.push(KeptMessage { message: stored.id, text: Some("cut".to_owned()) }),
                 2 => archive.marks().pin(handle.id(), stored.id).unwrap(),
                 _ => {}
             }

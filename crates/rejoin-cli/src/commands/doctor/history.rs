@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use rejoin::view::{Recipient, Repair, Said, View};
+use rejoin::view::{PathMessage, Recipient, Repair, View};
 use rejoin::{Archive, List, StoredConversation};
 
 use crate::commands::doctor::finding::Finding;
@@ -83,7 +83,7 @@ fn look(context: &Context) -> Result<Looked, Failure> {
 fn damage(archive: &Archive, stored: &StoredConversation) -> Result<Vec<Repair>, Failure> {
     let path = archive.path(stored.id, None)?;
     let ignored = &stored.conversation.ignored_summaries;
-    let repairs = View::of(&Said::all(&path), ignored, &Recipient::new("")).repairs;
+    let repairs = View::of(&PathMessage::all(&path), ignored, &Recipient::new("")).repairs;
     Ok(repairs.into_iter().filter(Repair::is_damage).collect())
 }
 

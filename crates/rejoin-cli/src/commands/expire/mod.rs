@@ -2,7 +2,7 @@
 
 mod report;
 
-use rejoin::{Archive, PurgeReason, PurgeReport};
+use rejoin::{Archive, PurgeOutcome, PurgeReason};
 
 use crate::context::{Consent, Context};
 use crate::error::{Failure, Kind};
@@ -55,7 +55,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
 }
 
 /// The report of a sweep that had nothing to do.
-fn nothing(archive: &Archive) -> PurgeReport {
+fn nothing(archive: &Archive) -> PurgeOutcome {
     archive.removal().purge(&[], PurgeReason::RetentionExpired, &mut |_| {})
 }
 

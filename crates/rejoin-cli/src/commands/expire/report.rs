@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::io::Write;
 
-use rejoin::{Archive, ConversationId, Expiring, PurgeReport, RetentionPlan, StoredConversation, Time};
+use rejoin::{Archive, ConversationId, Expiring, PurgeOutcome, RetentionPlan, StoredConversation, Time};
 use serde::Serialize;
 
 use crate::context::Context;
@@ -79,7 +79,7 @@ pub(super) fn planned(
 pub(super) fn done(
     policy: &Policy,
     plan: &RetentionPlan,
-    report: &PurgeReport,
+    report: &PurgeOutcome,
     context: &Context,
 ) -> Result<(), Failure> {
     if context.is_json() {
@@ -195,7 +195,7 @@ impl<'a> Answer<'a> {
     fn of(
         policy: &Policy,
         plan: &'a RetentionPlan,
-        report: Option<&PurgeReport>,
+        report: Option<&PurgeOutcome>,
         outcome: impl Fn(&Expiring) -> Outcome,
     ) -> Self {
         let due = plan.due.iter().map(|expiring| Item::of(expiring, outcome(expiring)));

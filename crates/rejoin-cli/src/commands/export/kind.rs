@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use rejoin::formats::{FORMATS, Format, Key, Written};
+use rejoin::formats::{FORMATS, Format, Key, WrittenFile};
 use rejoin::{Archive, Extent, PlainText, StoredConversation};
 
 use super::selection::Wanted;
@@ -82,12 +82,12 @@ impl Kind {
         archive: &Archive,
         wanted: &Wanted,
         key: Option<&Key>,
-    ) -> Result<Vec<Written>, Failure> {
+    ) -> Result<Vec<WrittenFile>, Failure> {
         let Wanted { stored, extent, .. } = wanted;
         let extent = *extent;
         let failed = |error| explain(error, stored);
         let text = |ending: &str, text: String| {
-            vec![Written { path: PathBuf::from(file_name(wanted, ending)), bytes: text.into_bytes() }]
+            vec![WrittenFile { path: PathBuf::from(file_name(wanted, ending)), bytes: text.into_bytes() }]
         };
         match self {
             Kind::Markdown => {

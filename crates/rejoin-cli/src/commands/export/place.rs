@@ -6,7 +6,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Component, Path, PathBuf};
 
-use rejoin::formats::Written;
+use rejoin::formats::WrittenFile;
 
 use super::kind::{Kind, file_name};
 use super::selection::Wanted;
@@ -129,7 +129,7 @@ pub(super) fn write(
     destination: &Destination,
     kind: Kind,
     wanted: &Wanted,
-    files: Vec<Written>,
+    files: Vec<WrittenFile>,
     replacing: &mut Replacing,
     context: &Context,
 ) -> Result<Placed, Failure> {

@@ -2,7 +2,7 @@
 
 mod report;
 
-use rejoin::{Archive, ConversationId, PurgeReason, PurgeReport, StoredConversation};
+use rejoin::{Archive, ConversationId, PurgeOutcome, PurgeReason, StoredConversation};
 
 use crate::context::{Consent, Context};
 use crate::error::Failure;
@@ -58,7 +58,12 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
 }
 
 /// Every name is understood before anything goes.
-fn some(archive: &Archive, args: &Args, consent: Consent, context: &Context) -> Result<PurgeReport, Failure> {
+fn some(
+    archive: &Archive,
+    args: &Args,
+    consent: Consent,
+    context: &Context,
+) -> Result<PurgeOutcome, Failure> {
     let mut found: Vec<StoredConversation> = Vec::new();
     for name in &args.ids {
         let stored = named::conversation(archive, name).inspect_err(|failure| {
@@ -100,7 +105,7 @@ fn everything(
     reason: PurgeReason,
     consent: Consent,
     context: &Context,
-) -> Result<PurgeReport, Failure> {
+) -> Result<PurgeOutcome, Failure> {
     let count = archive.maintenance().survey()?.conversations.len() as u64;
     let counted = size::count(count, "conversation", "conversations");
     let shown = Shown::line(&format!("This store will be emptied: {}", context.config.store()));

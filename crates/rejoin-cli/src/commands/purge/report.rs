@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use rejoin::{ConversationId, PurgeFailure, PurgeKeys, PurgeReason, PurgeReport, Time};
+use rejoin::{ConversationId, PurgeKeys, PurgeOutcome, PurgeReason, Time, UnpurgedConversation};
 use serde::Serialize;
 
 use crate::context::Context;
@@ -22,10 +22,10 @@ struct Purged<'a> {
     bytes: u64,
     erased: bool,
     keys: PurgeKeys,
-    failures: &'a [PurgeFailure],
+    failures: &'a [UnpurgedConversation],
 }
 
-pub(super) fn answer(report: &PurgeReport, context: &Context) -> Result<(), Failure> {
+pub(super) fn answer(report: &PurgeOutcome, context: &Context) -> Result<(), Failure> {
     if context.is_json() {
         return context.answer_json(&Purged {
             reason: &report.reason,
@@ -61,7 +61,7 @@ pub(super) fn answer(report: &PurgeReport, context: &Context) -> Result<(), Fail
 }
 
 /// Success, or the failure that makes the exit code, after all others were tried.
-pub(super) fn verdict(report: &PurgeReport) -> Result<(), Failure> {
+pub(super) fn verdict(report: &PurgeOutcome) -> Result<(), Failure> {
     let (failed, gone) = (report.failures.len(), report.purged.len());
     removal::verdict(failed, Some(failed + gone), "purged")
 }

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 pub use keys::PurgeKeys;
 pub use reason::PurgeReason;
-pub use report::{PurgeFailure, PurgeReport};
+pub use report::{PurgeOutcome, UnpurgedConversation};
 use unowned::Unowned;
 
 use crate::archive::runs::Runs;
@@ -50,7 +50,7 @@ impl ArchiveRemoval<'_> {
         ids: &[ConversationId],
         reason: PurgeReason,
         tell: &mut dyn FnMut(u64),
-    ) -> PurgeReport {
+    ) -> PurgeOutcome {
         let mut purging = Purging::begin(self.archive, AuditAction::Purged, reason);
         match self.archive.with_runs(ids) {
             Ok(ids) => purging.purge_all(&ids, tell),
@@ -78,7 +78,7 @@ impl ArchiveRemoval<'_> {
     }
 
     /// Purges every conversation, and what is remembered beside them: projects, prompts, attachments.
-    pub fn purge_everything(&self, reason: PurgeReason, tell: &mut dyn FnMut(u64)) -> Result<PurgeReport> {
+    pub fn purge_everything(&self, reason: PurgeReason, tell: &mut dyn FnMut(u64)) -> Result<PurgeOutcome> {
         let ids = self.archive.maintenance().survey()?.conversations;
         let mut purging = Purging::begin(self.archive, AuditAction::Purged, reason);
         // They go with everything that belongs to no conversation.
@@ -138,7 +138,7 @@ impl Archive {
 
     /// Ends a purge: its report goes to the audit log, and those who follow the
     /// events are told, with what went last.
-    pub(super) fn complete_purge(&self, report: &mut PurgeReport, last: Option<ConversationId>) {
+    pub(super) fn complete_purge(&self, report: &mut PurgeOutcome, last: Option<ConversationId>) {
         report.completed_at = self.now();
         self.note_done(report.entry());
         let (store, at) = (self.store(), report.completed_at);
@@ -164,7 +164,7 @@ pub(super) struct Purging<'a> {
     archive: &'a Archive,
     /// What the audit log says of each conversation.
     action: AuditAction,
-    report: PurgeReport,
+    report: PurgeOutcome,
     unowned: Unowned,
     /// The lines of the prompt, of which those go that say what goes.
     prompt_history: Option<PromptHistory<'a>>,
@@ -172,7 +172,7 @@ pub(super) struct Purging<'a> {
 
 impl<'a> Purging<'a> {
     pub(super) fn begin(archive: &'a Archive, action: AuditAction, reason: PurgeReason) -> Self {
-        let report = PurgeReport::begin(reason, archive.now());
+        let report = PurgeOutcome::begin(reason, archive.now());
         let prompt_history = Some(PromptHistory::of(archive));
         Self { archive, action, report, unowned: Unowned::Untouched, prompt_history }
     }
@@ -186,7 +186,7 @@ impl<'a> Purging<'a> {
 
     /// True before anything was tried.
     fn is_idle(&self) -> bool {
-        let PurgeReport { purged, failures, .. } = &self.report;
+        let PurgeOutcome { purged, failures, .. } = &self.report;
         purged.is_empty() && failures.is_empty() && self.unowned == Unowned::Untouched
     }
 
@@ -231,11 +231,11 @@ impl<'a> Purging<'a> {
     }
 
     pub(super) fn fail(&mut self, id: ConversationId, error: &Error) {
-        self.report.failures.push(PurgeFailure::of(id, error));
+        self.report.failures.push(UnpurgedConversation::of(id, error));
     }
 
     /// Erases the traces and writes the report, unless there was nothing to do.
-    pub(super) fn finish(mut self) -> PurgeReport {
+    pub(super) fn finish(mut self) -> PurgeOutcome {
         if self.is_idle() {
             return self.report;
         }

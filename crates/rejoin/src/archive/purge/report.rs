@@ -11,7 +11,7 @@ use crate::model::{ConversationId, Json, Time};
 
 /// What became of a purge.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct PurgeReport {
+pub struct PurgeOutcome {
     /// Why it was made.
     pub reason: PurgeReason,
     /// When it began.
@@ -25,7 +25,7 @@ pub struct PurgeReport {
     /// How many bytes those took, with their attachments.
     pub bytes: u64,
     /// Those that are not gone, and why.
-    pub failures: Vec<PurgeFailure>,
+    pub failures: Vec<UnpurgedConversation>,
     /// True when the store holds no trace; else a reader held on to it, and the store erases it later.
     pub is_erased: bool,
     /// What became of the keys, in a vault.
@@ -34,7 +34,7 @@ pub struct PurgeReport {
 
 /// A conversation that could not be purged.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct PurgeFailure {
+pub struct UnpurgedConversation {
     /// The conversation.
     pub conversation: ConversationId,
     /// The kind of the error.
@@ -49,7 +49,7 @@ fn kind_name<S: Serializer>(kind: &ErrorKind, serializer: S) -> Result<S::Ok, S:
     serializer.serialize_str(kind.as_str())
 }
 
-impl PurgeReport {
+impl PurgeOutcome {
     /// The report of a purge that begins.
     pub(in crate::archive) const fn begin(reason: PurgeReason, now: Time) -> Self {
         Self {
@@ -83,7 +83,7 @@ impl PurgeReport {
     }
 }
 
-impl PurgeFailure {
+impl UnpurgedConversation {
     /// Why a conversation is not gone, with every cause.
     pub(super) fn of(conversation: ConversationId, error: &Error) -> Self {
         let mut told = error.to_string();

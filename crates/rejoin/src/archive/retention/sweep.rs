@@ -6,7 +6,7 @@ use crate::archive::purge::Purging;
 use crate::archive::retention::planner::Planner;
 use crate::archive::retention::{Cause, Expiring, Retention, RetentionPlan};
 use crate::archive::runs::goes_along;
-use crate::archive::{Archive, ArchiveRetention, AuditAction, PurgeReason, PurgeReport};
+use crate::archive::{Archive, ArchiveRetention, AuditAction, PurgeOutcome, PurgeReason};
 use crate::error::{ErrorKind, Result};
 use crate::model::{ConversationId, Message, StoredConversation, Time};
 use crate::store::{Order, Selection};
@@ -38,7 +38,7 @@ pub enum Swept {
     /// The clock may be wrong, so nothing goes before this time.
     Waiting(Time),
     /// What had expired is gone.
-    Done(PurgeReport),
+    Done(PurgeOutcome),
 }
 
 impl ArchiveRetention<'_> {

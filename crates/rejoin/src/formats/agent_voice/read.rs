@@ -7,7 +7,7 @@ use crate::formats::agent_voice::{envelope, frame, record};
 use crate::formats::lines::deepest;
 use crate::formats::raw_object::RawObject;
 use crate::formats::thread_builder::ThreadBuilder;
-use crate::formats::{Piece, Reading, Source, SourceMessage, whole_file};
+use crate::formats::{Reading, Source, SourceMessage, SourcePiece, whole_file};
 
 pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
     let path = source.path();
@@ -38,7 +38,7 @@ pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
         }
         thread.add(SourceMessage { source: raw.get().to_owned(), ..message }, reading)?;
     }
-    reading.give(Piece::Passed(source.bytes()))?;
+    reading.give(SourcePiece::Passed(source.bytes()))?;
     thread.finish(head, reading)
 }
 

@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::formats::agent_voice::schema::{ConversationRecord, MessageFrame, StorageEnvelope};
 use crate::formats::agent_voice::{envelope, frame, record};
 use crate::formats::branch_paths::{files, main_first};
-use crate::formats::{Key, SourceConversation, SourceMessage, Tree, Written};
+use crate::formats::{Key, SourceConversation, SourceMessage, Tree, WrittenFile};
 
 /// Where the program keeps its records, relative to the storage of a workspace.
 const PLACE: &str = "agentvoice/conversations";
@@ -14,7 +14,7 @@ const PLACE: &str = "agentvoice/conversations";
 /// How many digits of a hash are in a file name.
 const NAME: usize = 32;
 
-pub(super) fn write(tree: &Tree) -> Result<Vec<Written>> {
+pub(super) fn write(tree: &Tree) -> Result<Vec<WrittenFile>> {
     let mut written = Vec::new();
     for conversation in main_first(tree)? {
         for (name, path) in files(tree, conversation) {
@@ -29,7 +29,7 @@ fn file(
     name: &str,
     path: &[&SourceMessage],
     key: Option<&Key>,
-) -> Result<Written> {
+) -> Result<WrittenFile> {
     let mut time = conversation.created_at;
     let mut frames: Vec<MessageFrame> = Vec::new();
     for found in path {
@@ -52,5 +52,5 @@ fn file(
         Some(key) => envelope::seal(name, conversation.created_at, &text(&record), key)?,
         None => text(&record) + "\n",
     };
-    Ok(Written { path: place, bytes: bytes.into_bytes() })
+    Ok(WrittenFile { path: place, bytes: bytes.into_bytes() })
 }

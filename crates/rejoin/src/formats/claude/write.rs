@@ -13,7 +13,7 @@ use crate::formats::claude::blocks::{self, BlockOwner};
 use crate::formats::claude::line::INSTRUCTION;
 use crate::formats::claude::{FORMAT, paths};
 use crate::formats::derived_uuid::uuid_of;
-use crate::formats::{INJECTED, SourceConversation, SourceMessage, Tree, Written};
+use crate::formats::{INJECTED, SourceConversation, SourceMessage, Tree, WrittenFile};
 use crate::model::{Block, Fields, Message, Role, Summary, Time, preview};
 
 /// The model of replies whose model is unknown; the program hangs on a reply without one.
@@ -22,7 +22,7 @@ const NO_MODEL: &str = "<synthetic>";
 /// The API whose thinking and items the program can send back.
 const API: &str = "anthropic";
 
-pub(super) fn write(tree: &Tree) -> Result<Vec<Written>> {
+pub(super) fn write(tree: &Tree) -> Result<Vec<WrittenFile>> {
     let main = tree.main()?;
     let session = uuid_of(&main.id).to_string();
     let directory = paths::directory(main.header.project.as_deref().unwrap_or("/"));
@@ -32,15 +32,15 @@ pub(super) fn write(tree: &Tree) -> Result<Vec<Written>> {
         file.write_messages();
         let Some(parent) = conversation.parent.as_ref().filter(|_| conversation.id != main.id) else {
             file.write_marks();
-            files.push(Written { path: directory.join(format!("{session}.jsonl")), bytes: file.bytes });
+            files.push(WrittenFile { path: directory.join(format!("{session}.jsonl")), bytes: file.bytes });
             continue;
         };
         let runs = directory.join(&session).join("subagents");
         let name = format!("agent-{}", paths::run_name(&parent.run));
         let asked = parent.message.as_ref().and_then(|message| call_in(tree, &parent.conversation, message));
         let meta = json!({"agentType": parent.name, "toolUseId": asked, "spawnDepth": 1});
-        files.push(Written { path: runs.join(format!("{name}.jsonl")), bytes: file.bytes });
-        files.push(Written {
+        files.push(WrittenFile { path: runs.join(format!("{name}.jsonl")), bytes: file.bytes });
+        files.push(WrittenFile {
             path: runs.join(format!("{name}.meta.json")),
             bytes: meta.to_string().into_bytes(),
         });

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::error::{Error, Result};
 use crate::formats::codex::paths;
 use crate::formats::codex::read::{conversation, first, read_thread};
-use crate::formats::{Piece, Reading, SourceConversation, SourceMessage};
+use crate::formats::{Reading, SourceConversation, SourceMessage, SourcePiece};
 use crate::model::{Role, Time};
 
 /// How many messages after the start of a run are searched for its name; a tool answers quickly.
@@ -37,7 +37,7 @@ pub(super) fn tell_parent(
         later: 0,
     };
     let mut look = |piece| {
-        if let Piece::Message(found) = piece {
+        if let SourcePiece::Message(found) = piece {
             asked.message(*found);
         }
         // An error is the only way to end a pass early.
@@ -47,7 +47,7 @@ pub(super) fn tell_parent(
     let _ = read_thread(&file, &meta, title.clone(), &mut Reading::new(reading.limits(), &mut look));
     parent.message = asked.named.or(asked.before);
     let above = SourceConversation { parent: None, ..conversation(&file, &meta, title)? };
-    reading.give(Piece::Conversation(Box::new(above)))
+    reading.give(SourcePiece::Conversation(Box::new(above)))
 }
 
 /// Searches for the message that started a run.

@@ -12,10 +12,10 @@ use crate::error::Result;
 use crate::formats::branch_paths::{files, main_first};
 use crate::formats::codex::items;
 use crate::formats::derived_uuid::uuid_of;
-use crate::formats::{INJECTED, SourceConversation, SourceKept, SourceMessage, Tree, Written};
+use crate::formats::{INJECTED, SourceConversation, SourceKept, SourceMessage, Tree, WrittenFile};
 use crate::model::{Block, Message, Role, Time};
 
-pub(super) fn write(tree: &Tree) -> Result<Vec<Written>> {
+pub(super) fn write(tree: &Tree) -> Result<Vec<WrittenFile>> {
     let mut written = Vec::new();
     for conversation in main_first(tree)? {
         for (id, path) in files(tree, conversation) {
@@ -34,7 +34,7 @@ struct RolloutWriter {
 }
 
 impl RolloutWriter {
-    fn write(conversation: &SourceConversation, path: &[&SourceMessage], id: Uuid) -> Written {
+    fn write(conversation: &SourceConversation, path: &[&SourceMessage], id: Uuid) -> WrittenFile {
         let created = conversation.created_at;
         let mut file = Self { bytes: Vec::new(), time: created, turn: None };
         file.write_meta(conversation, id);
@@ -46,7 +46,7 @@ impl RolloutWriter {
         let stamp = created.to_string();
         let (date, clock) = (stamp[..10].replace('-', "/"), stamp[..19].replace(':', "-"));
         let name = format!("rollout-{clock}-{id}.jsonl");
-        Written { path: PathBuf::from("sessions").join(date).join(name), bytes: file.bytes }
+        WrittenFile { path: PathBuf::from("sessions").join(date).join(name), bytes: file.bytes }
     }
 
     fn write_meta(&mut self, conversation: &SourceConversation, id: Uuid) {

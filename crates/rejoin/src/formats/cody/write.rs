@@ -12,7 +12,7 @@ use crate::formats::branch_paths::{files, main_first};
 use crate::formats::cody::items;
 use crate::formats::cody::line::CodyTag;
 use crate::formats::tag::{ConversationTag, MessageTag};
-use crate::formats::{SourceConversation, SourceMessage, Tree, Written};
+use crate::formats::{SourceConversation, SourceMessage, Tree, WrittenFile};
 use crate::model::{Block, Message, Role, Summary, Time};
 
 #[derive(Serialize)]
@@ -34,14 +34,14 @@ struct CompactionLine<'a> {
     rejoin: CodyTag,
 }
 
-pub(super) fn write(tree: &Tree) -> Result<Vec<Written>> {
+pub(super) fn write(tree: &Tree) -> Result<Vec<WrittenFile>> {
     let mut written = Vec::new();
     for conversation in main_first(tree)? {
         let ends = ends(tree, conversation);
         for (name, path) in files(tree, conversation) {
             let bytes = file(conversation, &path, &ends);
             let path = PathBuf::from("conversations").join(format!("{name}.jsonl"));
-            written.push(Written { path, bytes });
+            written.push(WrittenFile { path, bytes });
         }
     }
     Ok(written)

@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::formats::branch_paths::{main_first, paths};
 use crate::formats::cortext::{MESSAGES, SESSION, STATE, markdown, session};
 use crate::formats::tag::MessageTag;
-use crate::formats::{SourceConversation, SourceMessage, Tree, Written, content};
+use crate::formats::{SourceConversation, SourceMessage, Tree, WrittenFile, content};
 use crate::model::{Block, Fields, Json, Message, Role, Time, preview, slug};
 
 /// Where the program keeps its conversations, relative to the workspace.
@@ -28,7 +28,7 @@ struct CortextLine<'a> {
     rejoin: MessageTag,
 }
 
-pub(super) fn write(tree: &Tree) -> Result<Vec<Written>> {
+pub(super) fn write(tree: &Tree) -> Result<Vec<WrittenFile>> {
     let mut files = Vec::new();
     let mut taken = HashSet::new();
     for conversation in main_first(tree)? {
@@ -46,10 +46,10 @@ fn folder(
     name: &str,
     title: &str,
     path: &[&SourceMessage],
-) -> [Written; 3] {
+) -> [WrittenFile; 3] {
     let date: String = conversation.created_at.to_string().chars().take_while(|c| *c != 'T').collect();
     let folder = PathBuf::from(CONVERSATIONS).join(date).join(name);
-    let text = |path: &Path, text: String| Written { path: folder.join(path), bytes: text.into_bytes() };
+    let text = |path: &Path, text: String| WrittenFile { path: folder.join(path), bytes: text.into_bytes() };
     let session = Path::new(SESSION);
     [
         text(&session.join(STATE), session::write(conversation, name, path)),

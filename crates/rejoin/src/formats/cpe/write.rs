@@ -13,7 +13,7 @@ use crate::formats::cpe::read::title_of;
 use crate::formats::cpe::shape::{RowShape, TextKind, stamp};
 use crate::formats::cpe::tag::{CpeTag, TAG, TaggedConversation};
 use crate::formats::database::{DatabaseBuilder, Value};
-use crate::formats::{SourceConversation, SourceMessage, Tree, Written};
+use crate::formats::{SourceConversation, SourceMessage, Tree, WrittenFile};
 use crate::model::{Block, Message};
 
 /// The name of the file in a project's directory.
@@ -26,14 +26,14 @@ const SCHEMA: &str = include_str!("schema.sql");
 const LENGTH: usize = 6;
 const LETTERS: &[u8; 62] = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
-pub(super) fn write(tree: &Tree) -> Result<Vec<Written>> {
+pub(super) fn write(tree: &Tree) -> Result<Vec<WrittenFile>> {
     let main = tree.main()?;
     let mut file = DatabaseWriter { building: DatabaseBuilder::new(SCHEMA)?, taken: HashSet::new() };
     let others = tree.conversations.iter().filter(|other| other.id != main.id);
     for conversation in std::iter::once(main).chain(others) {
         file.write(tree, conversation)?;
     }
-    Ok(vec![Written { path: PathBuf::from(FILE), bytes: file.building.into_bytes()? }])
+    Ok(vec![WrittenFile { path: PathBuf::from(FILE), bytes: file.building.into_bytes()? }])
 }
 
 /// The database while it is made.

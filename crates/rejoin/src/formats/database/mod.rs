@@ -22,7 +22,7 @@ pub(super) use row::{DatabaseRow, Value};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::formats::byte_budget::check_message;
-use crate::formats::{Detection, Piece, ReadLimits, Reading, Source};
+use crate::formats::{Detection, ReadLimits, Reading, Source, SourcePiece};
 use fault::sqlite_error;
 use open::{DatabaseStamp, MAGIC, open};
 
@@ -123,7 +123,7 @@ impl Database {
             return Ok(());
         }
         self.reported.set(passed);
-        reading.give(Piece::Passed(new))
+        reading.give(SourcePiece::Passed(new))
     }
 
     /// Returns the columns of a table; none if it does not exist. Rejects anything else with its name.

@@ -12,7 +12,7 @@ use crate::formats::branch_paths::{files, main_first};
 use crate::formats::derived_uuid::uuid_of;
 use crate::formats::envoy::message;
 use crate::formats::tag::{ConversationTag, MessageTag};
-use crate::formats::{SourceConversation, SourceMessage, Tree, Written};
+use crate::formats::{SourceConversation, SourceMessage, Tree, WrittenFile};
 use crate::model::{Block, Time, ToolCall};
 
 /// The maximum length of a folder name in bytes; file systems allow 255.
@@ -39,7 +39,7 @@ struct SessionStart<'a> {
     git_commit: Option<&'a str>,
 }
 
-pub(super) fn write(tree: &Tree) -> Result<Vec<Written>> {
+pub(super) fn write(tree: &Tree) -> Result<Vec<WrittenFile>> {
     let mut written = Vec::new();
     for conversation in main_first(tree)? {
         for (name, path) in files(tree, conversation) {
@@ -51,7 +51,7 @@ pub(super) fn write(tree: &Tree) -> Result<Vec<Written>> {
 
 /// Writes a file. Shared lines are identical in the files of all branches, including the session id, so that
 /// a message read from two files is one message.
-fn file(conversation: &SourceConversation, name: Uuid, path: &[&SourceMessage]) -> Written {
+fn file(conversation: &SourceConversation, name: Uuid, path: &[&SourceMessage]) -> WrittenFile {
     let header = &conversation.header;
     let session = uuid_of(&conversation.id).to_string();
     let session_id = session.as_str();
@@ -90,7 +90,7 @@ fn file(conversation: &SourceConversation, name: Uuid, path: &[&SourceMessage]) 
     }
     let folder = folder_of(header.project.as_deref().unwrap_or_default());
     let name = format!("{name}.jsonl");
-    Written { path: PathBuf::from("conversations").join(folder).join(name), bytes }
+    WrittenFile { path: PathBuf::from("conversations").join(folder).join(name), bytes }
 }
 
 /// Returns the tag of a message, without what a reader finds in the line.

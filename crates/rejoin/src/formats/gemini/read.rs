@@ -12,7 +12,7 @@ use crate::formats::gemini::paths;
 use crate::formats::gemini::record::{GeminiRecord, RawRecord};
 use crate::formats::gemini::replay::Replay;
 use crate::formats::lines::{Lines, UTF8_MARK, deepest, unreadable};
-use crate::formats::{Piece, Reading, Source, SourceConversation, SourceParent, whole_file};
+use crate::formats::{Reading, Source, SourceConversation, SourceParent, SourcePiece, whole_file};
 use crate::model::Time;
 
 /// A line that is not a record: the metadata of the session, or an operation.
@@ -91,7 +91,7 @@ impl SessionReader<'_> {
     /// Reads a file that is one object.
     fn whole(&mut self, reading: &mut Reading<'_>) -> Result<()> {
         let (limits, bytes) = (reading.limits(), whole_file::bytes(self.path, reading)?);
-        reading.give(Piece::Passed(bytes.len() as u64))?;
+        reading.give(SourcePiece::Passed(bytes.len() as u64))?;
         let text = str::from_utf8(bytes.strip_prefix(&UTF8_MARK[..]).unwrap_or(&bytes));
         match text {
             Err(_) => reading.skip(self.path, 1, "it is not UTF-8"),

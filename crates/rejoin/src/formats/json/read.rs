@@ -16,7 +16,7 @@ use crate::formats::json::row::{DocumentBranch, DocumentConversation, DocumentMe
 use crate::formats::lines::{deepest, unreadable};
 use crate::formats::subagent_group::SubagentGroup;
 use crate::formats::{
-    Piece, Reading, Source, SourceBranch, SourceConversation, SourceMessage, SourceParent, SourcePin,
+    Reading, Source, SourceBranch, SourceConversation, SourceMessage, SourceParent, SourcePiece, SourcePin,
 };
 use crate::model::Fields;
 
@@ -88,7 +88,7 @@ struct PieceSink<'r, 'a> {
 }
 
 impl PieceSink<'_, '_> {
-    fn give<E: de::Error>(&mut self, piece: Piece) -> std::result::Result<(), E> {
+    fn give<E: de::Error>(&mut self, piece: SourcePiece) -> std::result::Result<(), E> {
         let given = self.reading.give(piece);
         self.settle(given)
     }
@@ -104,7 +104,7 @@ impl PieceSink<'_, '_> {
     fn pass(&mut self) -> Result<()> {
         self.gauge.item.set(0);
         let passed = self.gauge.all.get() - self.gauge.reported.replace(self.gauge.all.get());
-        if passed == 0 { Ok(()) } else { self.reading.give(Piece::Passed(passed)) }
+        if passed == 0 { Ok(()) } else { self.reading.give(SourcePiece::Passed(passed)) }
     }
 }
 
@@ -191,7 +191,7 @@ impl<'de> Visitor<'de> for ConversationSeed<'_, '_, '_> {
             }
             let row = row_of(&known).map_err(de::Error::custom)?;
             let id = row.id.clone();
-            self.0.give(Piece::Conversation(Box::new(conversation_of(row).0)))?;
+            self.0.give(SourcePiece::Conversation(Box::new(conversation_of(row).0)))?;
             is_new = false;
             map.next_value_seed(MessagesSeed(self.0, id))?;
         }
@@ -199,10 +199,15 @@ impl<'de> Visitor<'de> for ConversationSeed<'_, '_, '_> {
         let (conversation, branches) = conversation_of(row);
         let id = conversation.id.clone();
         if is_new {
-            self.0.give(Piece::Conversation(Box::new(conversation.clone())))?;
+            self.0.give(SourcePiece::Conversation(Box::new(conversation.clone())))?;
         }
         for DocumentBranch { id: own, title, head } in branches {
-            self.0.give(Piece::Branch(SourceBranch { conversation: id.clone(), id: own, title, head }))?;
+            self.0.give(SourcePiece::Branch(SourceBranch {
+                conversation: id.clone(),
+                id: own,
+                title,
+                head,
+            }))?;
         }
         // What started it is only known at its end.
         let added = self.0.family.add(&conversation, self.0.reading);
@@ -267,11 +272,11 @@ fn take<E: de::Error>(
     let conversation = conversation.to_owned();
     if row.pinned {
         let message = row.id.clone();
-        desk.give(Piece::Pin(SourcePin { conversation: conversation.clone(), message }))?;
+        desk.give(SourcePiece::Pin(SourcePin { conversation: conversation.clone(), message }))?;
     }
     let mut message = row.message;
     message.label = row.label;
-    desk.give(Piece::Message(Box::new(SourceMessage {
+    desk.give(SourcePiece::Message(Box::new(SourceMessage {
         conversation,
         id: row.id,
         parent: row.parent,

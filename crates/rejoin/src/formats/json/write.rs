@@ -7,10 +7,10 @@ use serde::Serialize;
 use crate::error::{Error, Result};
 use crate::formats::json::VERSION;
 use crate::formats::json::row::{DocumentBranch, DocumentConversation, DocumentMessage, DocumentParent};
-use crate::formats::{SourceConversation, SourceMessage, Tree, Written};
+use crate::formats::{SourceConversation, SourceMessage, Tree, WrittenFile};
 
 /// Writes the whole tree as one file, named after its main conversation.
-pub(super) fn write(tree: &Tree) -> Result<Vec<Written>> {
+pub(super) fn write(tree: &Tree) -> Result<Vec<WrittenFile>> {
     let main = tree.main()?;
     let mut text = format!("{{\"rejoin\":{VERSION},\"conversations\":[");
     for (place, conversation) in tree.conversations.iter().enumerate() {
@@ -26,7 +26,7 @@ pub(super) fn write(tree: &Tree) -> Result<Vec<Written>> {
         text.push_str("]}");
     }
     text.push_str("]}\n");
-    Ok(vec![Written { path: PathBuf::from(file_name(&main.id)), bytes: text.into_bytes() }])
+    Ok(vec![WrittenFile { path: PathBuf::from(file_name(&main.id)), bytes: text.into_bytes() }])
 }
 
 fn json(row: &impl Serialize) -> Result<String> {

@@ -10,7 +10,7 @@ use crate::formats::encoding::json_of;
 use crate::formats::llm::message::describe;
 use crate::formats::llm::references;
 use crate::formats::thread_builder::ThreadBuilder;
-use crate::formats::{Aside, Piece, Reading, SourceConversation, SourceMessage};
+use crate::formats::{Aside, Reading, SourceConversation, SourceMessage, SourcePiece};
 use crate::model::{Block, Fields, Json, Message, Role, Thinking, Time, ToolCall, ToolResult};
 
 /// The ids of each conversation's responses.
@@ -42,7 +42,7 @@ pub(super) fn keep(
     for row in rows {
         if let Some(row) = response(database, row)? {
             let source = row.to_json(&[]).to_string();
-            reading.give(Piece::Aside(Aside { conversation: thread.to_owned(), line: 0, source }))?;
+            reading.give(SourcePiece::Aside(Aside { conversation: thread.to_owned(), line: 0, source }))?;
         }
     }
     Ok(())

@@ -8,7 +8,7 @@ use crate::formats::encoding::json_of;
 use crate::formats::llm::message;
 use crate::formats::llm::responses::{self, ResponseIds};
 use crate::formats::thread_builder::ThreadBuilder;
-use crate::formats::{Piece, Reading, SourceConversation, SourceMessage};
+use crate::formats::{Reading, SourceConversation, SourceMessage, SourcePiece};
 use crate::model::Time;
 
 /// Reads every thread, and takes its earlier rows from `earlier`.
@@ -17,7 +17,7 @@ pub(super) fn read(database: &Database, earlier: &mut ResponseIds, reading: &mut
     for id in database.names("SELECT id FROM threads ORDER BY id", &[])? {
         read_thread(database, &calls, &id, reading)?;
         responses::keep(database, &id, &earlier.remove(&id).unwrap_or_default(), reading)?;
-        reading.give(Piece::Complete(id))?;
+        reading.give(SourcePiece::Complete(id))?;
     }
     let sql = "SELECT count(*) AS number FROM turns \
                WHERE thread_id IS NULL OR thread_id NOT IN (SELECT id FROM threads)";

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use crate::error::{Error, Result};
 use crate::formats::opencode::session::OpenCodeSession;
 use crate::formats::opencode::thread::{OpenCodeThread, RunCallers};
-use crate::formats::{Piece, Reading, Source, whole_file};
+use crate::formats::{Reading, Source, SourcePiece, whole_file};
 
 /// Fields of a session that change with every message.
 const CHANGING: [&str; 4] = ["summary", "cost", "tokens", "time"];
@@ -59,7 +59,7 @@ pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
     CHANGING.iter().for_each(|name| drop(info.shift_remove(*name)));
     let source = Value::Object(info).to_string();
     thread.thread.aside(0, source, reading)?;
-    reading.give(Piece::Passed(bytes.len() as u64))?;
+    reading.give(SourcePiece::Passed(bytes.len() as u64))?;
     thread.finish(reading).map(drop)
 }
 

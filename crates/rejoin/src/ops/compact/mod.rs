@@ -12,7 +12,7 @@ pub(super) use select::{Selected, select};
 
 use crate::error::Result;
 use crate::model::{Block, MediaKind, Message, MessageId, Role};
-use crate::ops::view::{Compaction, Kept, Recipient, Said, View};
+use crate::ops::view::{Compaction, KeptMessage, PathMessage, Recipient, View};
 
 /// Counts the tokens of a text.
 pub(super) type Count<'a> = dyn Fn(&str) -> u64 + 'a;
@@ -54,7 +54,7 @@ impl Spoken {
     ///
     /// Summaries are not among them, nor what a program said in the user's name, nor empty messages. Pinned
     /// ones stay in any case, and are not among them either.
-    pub fn all(path: &[Said<'_>]) -> Vec<Self> {
+    pub fn all(path: &[PathMessage<'_>]) -> Vec<Self> {
         let spoken = path.iter().enumerate().filter(|(_, said)| {
             said.message.role == Role::User && !said.is_pinned && !is_summary(said.message)
         });
@@ -125,7 +125,7 @@ This summary will be used to continue the conversation with compressed history."
     /// The message that compacts a path, and what it holds: append it, and the view begins there. `count`
     /// tells the tokens of a text.
     pub fn of(
-        path: &[Said<'_>],
+        path: &[PathMessage<'_>],
         ignored: &[MessageId],
         recipient: &Recipient,
         summarised: Summarised<'_>,
@@ -135,8 +135,11 @@ This summary will be used to continue the conversation with compressed history."
         compaction.trimmed = summarised.trimmed;
         let text = summary_text(summarised.answer);
         let message = compaction.to_message(&text)?;
-        let longer: Vec<Said<'_>> =
-            path.iter().copied().chain([Said { id: None, is_pinned: false, message: &message }]).collect();
+        let longer: Vec<PathMessage<'_>> = path
+            .iter()
+            .copied()
+            .chain([PathMessage { id: None, is_pinned: false, message: &message }])
+            .collect();
         let (before, after) = (View::of(path, ignored, recipient), View::of(&longer, ignored, recipient));
         compaction.tokens_before = tokens(&before, count);
         compaction.tokens_after = tokens(&after, count);
@@ -146,7 +149,7 @@ This summary will be used to continue the conversation with compressed history."
 }
 
 /// Chooses what stays of the user's own words.
-fn kept(path: &[Said<'_>], summarised: Summarised<'_>, count: &Count<'_>) -> Compaction {
+fn kept(path: &[PathMessage<'_>], summarised: Summarised<'_>, count: &Count<'_>) -> Compaction {
     let mut spoken = Spoken::all(path);
     spoken.retain(|spoken| Some(spoken.place) != summarised.pending);
     // Whatever it says, it is what will be answered.
@@ -165,7 +168,7 @@ fn kept(path: &[Said<'_>], summarised: Summarised<'_>, count: &Count<'_>) -> Com
     let mut compaction = Compaction::default();
     for (spoken, cut) in staying {
         match spoken.id {
-            Some(message) => compaction.kept.push(Kept { message, text: cut }),
+            Some(message) => compaction.kept.push(KeptMessage { message, text: cut }),
             None if spoken.text.trim().is_empty() => {}
             None => compaction.unsaved.push(cut.unwrap_or_else(|| spoken.text.clone())),
         }

@@ -87,9 +87,9 @@ fn a_cut_never_takes_more_than_it_may_and_is_made_between_characters() {
     );
 }
 
-fn said(messages: &[Message]) -> Vec<Said<'_>> {
+fn said(messages: &[Message]) -> Vec<PathMessage<'_>> {
     let named = messages.iter().zip(1..);
-    let said = named.map(|(message, number)| Said {
+    let said = named.map(|(message, number)| PathMessage {
         id: Some(format!("m{number}").parse().unwrap()),
         is_pinned: message.text() == "pinned",
         message,
@@ -132,7 +132,7 @@ fn a_compaction_counts_both_views_and_tells_what_is_lost() {
         Compaction::of(&said(&messages), &[], &Recipient::new("chat"), summarised, &letters).unwrap();
 
     let expected = Compaction {
-        kept: vec![Kept { message: "m1".parse().unwrap(), text: None }],
+        kept: vec![KeptMessage { message: "m1".parse().unwrap(), text: None }],
         trimmed: 2,
         tokens_before: 19 + 4 + 1_000 + 4,
         tokens_after: 19 + 4 + letters(&summary_text("looked")) + 4,
@@ -157,7 +157,7 @@ fn a_message_that_waits_for_its_answer_stays_whole_whatever_the_budget() {
 
     let (pending, answered) = (keep(Some(2)), keep(None));
 
-    let one = vec![Kept { message: "m1".parse().unwrap(), text: None }];
+    let one = vec![KeptMessage { message: "m1".parse().unwrap(), text: None }];
     assert_eq!((pending.kept, pending.unsaved), (one, vec![long]));
     assert_eq!(answered.kept, []);
     assert!(answered.unsaved[0].contains("characters truncated"), "{answered:?}");

@@ -45,7 +45,7 @@ pub use report::{Imported, ImportedAs, ImportedConversation};
 use route::{Route, Router};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::formats::{Format, Piece, ReadLimits, Reading, Source, SourceConversation};
+use crate::formats::{Format, ReadLimits, Reading, Source, SourceConversation, SourcePiece};
 use crate::model::{ConversationId, Time};
 use crate::ops::redact::{Redactor, Tally};
 use crate::store::Store;
@@ -251,9 +251,9 @@ impl<'a> Pass<'a> {
         let (source, format, limits) = (self.source, self.format, how.limits);
         let (project, progress) = (how.project, &mut *how.progress);
         let mut refused: Option<Error> = None;
-        let mut take = |piece: Piece| match piece {
+        let mut take = |piece: SourcePiece| match piece {
             _ if refused.is_some() => Err(Error::invalid("it was refused before")),
-            Piece::Passed(bytes) => {
+            SourcePiece::Passed(bytes) => {
                 progress(bytes);
                 Ok(())
             }
@@ -276,17 +276,17 @@ impl<'a> Pass<'a> {
         self.contents.check(format)
     }
 
-    fn take(&mut self, piece: Piece, project: &dyn Fn(&str) -> String) -> Result<()> {
+    fn take(&mut self, piece: SourcePiece, project: &dyn Fn(&str) -> String) -> Result<()> {
         if self.touched.len() > WAITING {
             self.flush()?;
         }
-        if let Piece::Message(found) = &piece {
+        if let SourcePiece::Message(found) = &piece {
             self.contents.add(&found.message);
         }
         match piece {
-            Piece::Conversation(found) => self.meet(*found, project),
-            Piece::Message(message) if self.is_passed_over(&message.conversation) => Ok(()),
-            Piece::Message(message) => {
+            SourcePiece::Conversation(found) => self.meet(*found, project),
+            SourcePiece::Message(message) if self.is_passed_over(&message.conversation) => Ok(()),
+            SourcePiece::Message(message) => {
                 let path = self.source.path();
                 let Some(growing) = self.touch(&message.conversation) else {
                     return Err(Error::new(
@@ -299,19 +299,19 @@ impl<'a> Pass<'a> {
                 }
                 Ok(())
             }
-            Piece::Branch(branch) => {
+            SourcePiece::Branch(branch) => {
                 if let Some(growing) = self.touch(&branch.conversation) {
                     growing.name_branch(branch);
                 }
                 Ok(())
             }
-            Piece::Pin(pin) => {
+            SourcePiece::Pin(pin) => {
                 if let Some(growing) = self.touch(&pin.conversation) {
                     growing.pin(&pin.message);
                 }
                 Ok(())
             }
-            Piece::Aside(aside) => {
+            SourcePiece::Aside(aside) => {
                 self.report.asides += 1;
                 match self.touch(&aside.conversation) {
                     Some(growing) => growing.put_aside(&aside),
@@ -319,12 +319,12 @@ impl<'a> Pass<'a> {
                     None => Ok(()),
                 }
             }
-            Piece::Skipped(skipped) => {
+            SourcePiece::Skipped(skipped) => {
                 self.report.skip(skipped);
                 Ok(())
             }
-            Piece::Complete(id) => self.complete(&id),
-            Piece::Passed(_) => Ok(()),
+            SourcePiece::Complete(id) => self.complete(&id),
+            SourcePiece::Passed(_) => Ok(()),
         }
     }
 

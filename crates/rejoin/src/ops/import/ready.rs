@@ -10,7 +10,7 @@ use crate::ops::import::names;
 use crate::ops::prepare::Encoded;
 use crate::ops::redact::Tally;
 use crate::ops::sources::source_hash;
-use crate::ops::view::{Compaction, Kept, KeptPlace};
+use crate::ops::view::{Compaction, KeptMessage, KeptPlace};
 
 /// A message that is ready to be stored.
 pub(super) struct Ready {
@@ -60,8 +60,9 @@ impl Growing<'_> {
     fn keep(&self, summary: &mut Summary, keeps: &[SourceKept]) -> Result<()> {
         let number = |name: &str| summary.extra.field(name).and_then(|tokens| tokens.to().ok()).unwrap_or(0);
         let kept = keeps.iter();
-        let kept =
-            kept.map(|kept| Kept { message: self.name(&kept.message), text: kept.text.clone() }).collect();
+        let kept = kept
+            .map(|kept| KeptMessage { message: self.name(&kept.message), text: kept.text.clone() })
+            .collect();
         let is_after = summary.extra.field(KEPT_AFTER).is_some();
         let place = if is_after { KeptPlace::AfterSummary } else { KeptPlace::BeforeSummary };
         let compaction = Compaction {

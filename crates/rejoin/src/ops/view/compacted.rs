@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 use crate::model::{self, Block, Json, Message, MessageId, Role, Summary};
 use crate::ops::view::fact::{self, Fact};
-use crate::ops::view::{Said, Viewed};
+use crate::ops::view::{PathMessage, Viewed};
 
 /// The field of a summary block that says what stays.
 const FIELD: &str = "compaction";
@@ -19,7 +19,7 @@ const FIELD: &str = "compaction";
 #[non_exhaustive]
 pub struct Compaction {
     /// The user's messages that stay, oldest first.
-    pub kept: Vec<Kept>,
+    pub kept: Vec<KeptMessage>,
     /// Where they stand.
     #[serde(skip_serializing_if = "KeptPlace::is_before_summary")]
     pub(crate) place: KeptPlace,
@@ -59,7 +59,7 @@ impl KeptPlace {
 
 /// A message of the user that stays.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Kept {
+pub struct KeptMessage {
     /// Which.
     pub message: MessageId,
     /// Its text when it had to be cut.
@@ -95,8 +95,8 @@ impl Compaction {
 }
 
 /// Where the newest compaction of a path is.
-pub(super) fn newest(path: &[Said<'_>], ignored: &[MessageId]) -> Option<usize> {
-    let is_summary = |said: &Said<'_>| {
+pub(super) fn newest(path: &[PathMessage<'_>], ignored: &[MessageId]) -> Option<usize> {
+    let is_summary = |said: &PathMessage<'_>| {
         !is_ignored(said, ignored)
             && said.message.blocks.iter().any(|block| matches!(block, Block::Summary(_)))
     };
@@ -104,24 +104,28 @@ pub(super) fn newest(path: &[Said<'_>], ignored: &[MessageId]) -> Option<usize> 
 }
 
 /// The messages of a path that no compaction hides.
-pub(super) fn all<'a>(path: &[Said<'a>], ignored: &[MessageId]) -> impl Iterator<Item = Viewed<'a>> {
+pub(super) fn all<'a>(path: &[PathMessage<'a>], ignored: &[MessageId]) -> impl Iterator<Item = Viewed<'a>> {
     path.iter().filter(|said| !is_ignored(said, ignored)).map(whole)
 }
 
-fn is_ignored(said: &Said<'_>, ignored: &[MessageId]) -> bool {
+fn is_ignored(said: &PathMessage<'_>, ignored: &[MessageId]) -> bool {
     said.id.is_some_and(|id| ignored.contains(&id))
 }
 
 /// What the compaction at a place of a path leaves, its summary and what follows;
 /// and how many messages it carries along.
-pub(super) fn shown<'a>(path: &[Said<'a>], ignored: &[MessageId], place: usize) -> (Vec<Viewed<'a>>, usize) {
+pub(super) fn shown<'a>(
+    path: &[PathMessage<'a>],
+    ignored: &[MessageId],
+    place: usize,
+) -> (Vec<Viewed<'a>>, usize) {
     let (before, after) = path.split_at(place);
     let compaction = Compaction::from_message(after[0].message).and_then(Result::ok).unwrap_or_default();
     let (mut shown, mut following): (Vec<Viewed<'a>>, Vec<Viewed<'a>>) = (Vec::new(), Vec::new());
     let is_before = compaction.place == KeptPlace::BeforeSummary;
     let spoken = before.iter().position(|said| said.message.role == Role::Assistant).unwrap_or(before.len());
     // Of two for one message the first counts.
-    let kept: HashMap<MessageId, &Kept> =
+    let kept: HashMap<MessageId, &KeptMessage> =
         compaction.kept.iter().rev().map(|kept| (kept.message, kept)).collect();
     for (place, said) in before.iter().enumerate() {
         let is_initial = said.message.role == Role::System
@@ -132,7 +136,7 @@ pub(super) fn shown<'a>(path: &[Said<'a>], ignored: &[MessageId], place: usize) 
         let stays = if is_before { &mut shown } else { &mut following };
         match said.id.and_then(|id| kept.get(&id)) {
             _ if is_initial || said.is_pinned => shown.push(whole(said)),
-            Some(Kept { text: Some(text), .. }) => {
+            Some(KeptMessage { text: Some(text), .. }) => {
                 stays.push(with_blocks(said, vec![Block::text(text.clone())]));
             }
             Some(_) => stays.push(whole(said)),
@@ -149,12 +153,12 @@ pub(super) fn shown<'a>(path: &[Said<'a>], ignored: &[MessageId], place: usize) 
     (shown, carried)
 }
 
-fn whole<'a>(said: &Said<'a>) -> Viewed<'a> {
+fn whole<'a>(said: &PathMessage<'a>) -> Viewed<'a> {
     Viewed { id: said.id, message: Cow::Borrowed(said.message) }
 }
 
 /// The snapshots of a message, which survive a compaction.
-fn snapshots<'a>(said: &Said<'a>) -> Option<Viewed<'a>> {
+fn snapshots<'a>(said: &PathMessage<'a>) -> Option<Viewed<'a>> {
     let blocks: Vec<Block> =
         said.message.blocks.iter().filter(|block| matches!(block, Block::Snapshot(_))).cloned().collect();
     if blocks.is_empty() {
@@ -165,7 +169,7 @@ fn snapshots<'a>(said: &Said<'a>) -> Option<Viewed<'a>> {
     Some(viewed)
 }
 
-fn with_blocks<'a>(said: &Said<'a>, blocks: Vec<Block>) -> Viewed<'a> {
+fn with_blocks<'a>(said: &PathMessage<'a>, blocks: Vec<Block>) -> Viewed<'a> {
     let mut message = said.message.clone();
     message.blocks = blocks;
     Viewed { id: said.id, message: Cow::Owned(message) }

@@ -24,7 +24,7 @@ use crate::ops::view::fit::Fitting;
 use crate::ops::view::pairs::Pairing;
 
 pub(crate) use compacted::KeptPlace;
-pub use compacted::{Compaction, Kept};
+pub use compacted::{Compaction, KeptMessage};
 pub use fact::{Fact, FactKind};
 pub use recipient::{CallIdRule, ItemRule, MediaRule, Recipient, ThinkingRule};
 pub use repair::Repair;
@@ -34,7 +34,7 @@ const OPENING: &str = "[The conversation begins with the assistant.]";
 
 /// A message on a path, as a view needs it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Said<'a> {
+pub struct PathMessage<'a> {
     /// Its id; none while it is not stored.
     pub id: Option<MessageId>,
     /// True when it survives every compaction.
@@ -43,14 +43,14 @@ pub struct Said<'a> {
     pub message: &'a Message,
 }
 
-impl<'a> Said<'a> {
+impl<'a> PathMessage<'a> {
     /// The messages of a stored path.
     pub fn all(path: &'a [StoredMessage]) -> Vec<Self> {
         path.iter().map(Self::from).collect()
     }
 }
 
-impl<'a> From<&'a StoredMessage> for Said<'a> {
+impl<'a> From<&'a StoredMessage> for PathMessage<'a> {
     fn from(stored: &'a StoredMessage) -> Self {
         Self { id: Some(stored.id), is_pinned: stored.is_pinned, message: &stored.message }
     }
@@ -82,7 +82,7 @@ impl<'a> From<&'a Message> for Viewed<'a> {
 
 impl<'a> View<'a> {
     /// Computes the view of a path, root first. Summaries named in `ignored` are passed over.
-    pub fn of(path: &[Said<'a>], ignored: &[MessageId], recipient: &Recipient) -> Self {
+    pub fn of(path: &[PathMessage<'a>], ignored: &[MessageId], recipient: &Recipient) -> Self {
         let mut repairs = Vec::new();
         let mut fitting = Fitting::new(recipient);
         let newest = compacted::newest(path, ignored);

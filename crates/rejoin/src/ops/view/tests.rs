@@ -54,7 +54,7 @@ fn a_call_without_a_result_gets_a_stub() {
     let path =
         path(vec![Message::user("look"), calling(&["a", "b"]), answer("b", "found"), Message::user("and?")]);
 
-    let view = View::of(&Said::all(&path), &[], &Recipient::new("chat"));
+    let view = View::of(&PathMessage::all(&path), &[], &Recipient::new("chat"));
 
     let roles: Vec<Role> = view.messages.iter().map(|viewed| viewed.message.role).collect();
     assert_eq!(roles, [Role::User, Role::Assistant, Role::Tool, Role::Tool, Role::User]);
@@ -72,7 +72,7 @@ fn a_result_that_nobody_asked_for_is_left_out() {
         answer("a", "2"),
     ]);
 
-    let view = View::of(&Said::all(&path), &[], &Recipient::new("chat"));
+    let view = View::of(&PathMessage::all(&path), &[], &Recipient::new("chat"));
 
     assert_eq!(view.messages.len(), 3);
     assert_eq!(view.repairs.len(), 3);
@@ -82,7 +82,7 @@ fn a_result_that_nobody_asked_for_is_left_out() {
 fn calls_that_share_an_id_are_told_apart() {
     let path = path(vec![calling(&["a"]), answer("a", "1"), calling(&["a"]), answer("a", "2")]);
 
-    let view = View::of(&Said::all(&path), &[], &Recipient::new("chat"));
+    let view = View::of(&PathMessage::all(&path), &[], &Recipient::new("chat"));
 
     let ids: Vec<String> = view
         .messages
@@ -103,7 +103,7 @@ fn any_number_of_calls_may_share_an_id() {
     let path = path(vec![calling(&["a"; 20_000]), calling(&["a_7", "a"])]);
     let started = Instant::now();
 
-    let view = View::of(&Said::all(&path), &[], &Recipient::new("chat"));
+    let view = View::of(&PathMessage::all(&path), &[], &Recipient::new("chat"));
 
     assert!(started.elapsed() < Duration::from_secs(15), "{:?}", started.elapsed());
     let numbered = (2..=20_000).map(|number| format!("a_{number}"));
@@ -132,7 +132,7 @@ fn thinking_goes_back_only_to_where_it_came_from() {
     own.thinking = ThinkingRule::Signed;
 
     let counts = [own, Recipient::new("openai-chat")].map(|recipient| {
-        let view = View::of(&Said::all(&path), &[], &recipient);
+        let view = View::of(&PathMessage::all(&path), &[], &recipient);
         view.messages.iter().map(|viewed| viewed.message.blocks.len()).collect::<Vec<_>>()
     });
 
@@ -145,7 +145,7 @@ fn a_long_output_is_cut_in_the_middle_and_told() {
     let mut recipient = Recipient::new("chat");
     recipient.output_bytes = 121;
 
-    let view = View::of(&Said::all(&path), &[], &recipient);
+    let view = View::of(&PathMessage::all(&path), &[], &recipient);
 
     let Block::ToolResult(result) = &view.messages[1].message.blocks[0] else { panic!("{view:?}") };
     assert_eq!(
@@ -157,7 +157,7 @@ fn a_long_output_is_cut_in_the_middle_and_told() {
 #[test]
 fn a_view_begins_at_the_newest_compaction() {
     let compaction = Compaction {
-        kept: vec![Kept { message: "m3".parse().unwrap(), text: Some("cut".to_owned()) }],
+        kept: vec![KeptMessage { message: "m3".parse().unwrap(), text: Some("cut".to_owned()) }],
         ..Compaction::default()
     };
     let mut messages = path(vec![
@@ -170,12 +170,12 @@ fn a_view_begins_at_the_newest_compaction() {
     ]);
     messages[1].is_pinned = true;
 
-    let texts: Vec<String> = View::of(&Said::all(&messages), &[], &Recipient::new("chat"))
+    let texts: Vec<String> = View::of(&PathMessage::all(&messages), &[], &Recipient::new("chat"))
         .messages
         .iter()
         .map(|viewed| viewed.message.text())
         .collect();
-    let ignored = View::of(&Said::all(&messages), &["m5".parse().unwrap()], &Recipient::new("chat"));
+    let ignored = View::of(&PathMessage::all(&messages), &["m5".parse().unwrap()], &Recipient::new("chat"));
 
     assert_eq!(texts, ["be brief", "pinned", "cut", "so far", "next"]);
     assert_eq!(ignored.messages.len(), 5);
@@ -183,8 +183,10 @@ fn a_view_begins_at_the_newest_compaction() {
 
 #[test]
 fn messages_are_kept_in_the_order_of_the_path() {
-    let kept =
-        |id: &str, text: Option<&str>| Kept { message: id.parse().unwrap(), text: text.map(str::to_owned) };
+    let kept = |id: &str, text: Option<&str>| KeptMessage {
+        message: id.parse().unwrap(),
+        text: text.map(str::to_owned),
+    };
     let compaction = Compaction {
         kept: vec![kept("m3", None), kept("m9", None), kept("m1", Some("first")), kept("m1", Some("second"))],
         ..Compaction::default()
@@ -196,7 +198,7 @@ fn messages_are_kept_in_the_order_of_the_path() {
         compaction.to_message("so far").unwrap(),
     ]);
 
-    let view = View::of(&Said::all(&messages), &[], &Recipient::new("chat"));
+    let view = View::of(&PathMessage::all(&messages), &[], &Recipient::new("chat"));
 
     let texts: Vec<String> = view.messages.iter().map(|viewed| viewed.message.text()).collect();
     assert_eq!(texts, ["first", "three", "so far"]);
@@ -208,11 +210,12 @@ fn any_number_of_messages_may_be_kept() {
     let length = 50_000;
     let said = Message::user("said");
     let id = |number: u32| format!("m{number}").parse().unwrap();
-    let kept = (0..length).rev().map(|number| Kept { message: id(number), text: None }).collect();
+    let kept = (0..length).rev().map(|number| KeptMessage { message: id(number), text: None }).collect();
     let summary = Compaction { kept, ..Compaction::default() }.to_message("so far").unwrap();
-    let mut path: Vec<Said<'_>> =
-        (0..length).map(|number| Said { id: Some(id(number)), is_pinned: false, message: &said }).collect();
-    path.push(Said { id: None, is_pinned: false, message: &summary });
+    let mut path: Vec<PathMessage<'_>> = (0..length)
+        .map(|number| PathMessage { id: Some(id(number)), is_pinned: false, message: &said })
+        .collect();
+    path.push(PathMessage { id: None, is_pinned: false, message: &summary });
     let started = Instant::now();
 
     let view = View::of(&path, &[], &Recipient::new("chat"));
@@ -234,7 +237,7 @@ fn what_a_program_said_before_the_first_reply_survives_a_compaction() {
             .unwrap(),
     ]);
 
-    let view = View::of(&Said::all(&messages), &[], &Recipient::new("chat"));
+    let view = View::of(&PathMessage::all(&messages), &[], &Recipient::new("chat"));
 
     let texts: Vec<String> = view.messages.iter().map(|viewed| viewed.message.text()).collect();
     assert_eq!(texts, ["# AGENTS.md instructions for /home", "not stored", "so far"]);
@@ -244,13 +247,13 @@ fn what_a_program_said_before_the_first_reply_survives_a_compaction() {
 fn snapshots_are_shown_once_and_behind_the_summary() {
     let snapshot = || Block::Snapshot(Snapshot { data: Json::of(&"state").unwrap(), extra: Fields::new() });
     let said = |text: &str| Message::new(Role::User, vec![Block::text(text), snapshot()]);
-    let kept = vec![Kept { message: "m2".parse().unwrap(), text: None }];
+    let kept = vec![KeptMessage { message: "m2".parse().unwrap(), text: None }];
     let compaction = Compaction { kept, ..Compaction::default() };
     let mut path =
         path(vec![said("gone"), said("kept"), said("pinned"), compaction.to_message("so far").unwrap()]);
     path[2].is_pinned = true;
 
-    let view = View::of(&Said::all(&path), &[], &Recipient::new("chat"));
+    let view = View::of(&PathMessage::all(&path), &[], &Recipient::new("chat"));
 
     let state = "State to carry along: \"state\"";
     let shown: Vec<String> = view.messages.iter().map(|viewed| viewed.message.text()).collect();

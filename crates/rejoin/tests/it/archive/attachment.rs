@@ -16,7 +16,7 @@ use rejoin::formats::{Format, ReadLimits, Source};
 use rejoin::store::{
     BlobNames, Children, JsonlStore, MemoryStore, Order, Put, Safety, Space, SqliteStore, Store, Task,
 };
-use rejoin::view::{Recipient, Said, View};
+use rejoin::view::{PathMessage, Recipient, View};
 use rejoin::{
     Archive, Attachment, AttachmentKind, Block, Conversation, ConversationId, ErrorKind, Extent, Fields,
     Import, ImportMode, Imported, Json, Limits, Media, MediaKind, Message, OpenTurn, PurgeReason, Recorder,
@@ -186,7 +186,7 @@ fn goes_everywhere(name: &str, length: usize) {
     talk.append(Message::assistant("A tasca.")).unwrap();
     let id = talk.id();
     let path = talk.path().unwrap();
-    let seen = View::of(&Said::all(&path), &[], &Recipient::anthropic());
+    let seen = View::of(&PathMessage::all(&path), &[], &Recipient::anthropic());
 
     export(&archive, id, &shop.file("export.json"));
     let (there, here) =

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use rejoin::store::{BlobNames, Space, SqliteStore};
 use rejoin::{
     Archive, AuditAction, AuditEntry, AuditQuery, Conversation, ConversationId, ErrorKind, EventKind, Hold,
-    List, PurgeFailure, PurgeReason, PurgeReport, Time,
+    List, PurgeOutcome, PurgeReason, Time, UnpurgedConversation,
 };
 
 use super::{Lab, archive, archive_at, archive_in, talk};
@@ -33,12 +33,12 @@ fn a_purge_reports_what_went_and_what_did_not() {
         .purge(&[one, missing, two], PurgeReason::WorkspaceReset, &mut |done| told.push(done));
 
     let now = Time::from_micros(1_800_000_000_000_000);
-    let failure = PurgeFailure {
+    let failure = UnpurgedConversation {
         conversation: missing,
         kind: ErrorKind::NotFound,
         error: format!("no conversation `{missing}`"),
     };
-    let expected = PurgeReport {
+    let expected = PurgeOutcome {
         reason: PurgeReason::WorkspaceReset,
         started_at: now,
         completed_at: now,

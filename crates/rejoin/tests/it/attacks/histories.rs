@@ -5,7 +5,7 @@ use std::fs;
 
 use rejoin::formats::{Detection, FORMATS, Format, ReadLimits, Source, Tree};
 use rejoin::store::Order;
-use rejoin::view::{Recipient, Said, View};
+use rejoin::view::{PathMessage, Recipient, View};
 use rejoin::{Archive, ConversationId, Time};
 use serde_json::{Value, json};
 
@@ -23,7 +23,7 @@ fn sent(name: &str, lines: &[String]) -> Option<Vec<String>> {
     let archive = Archive::open("memory:").unwrap();
     let imported = import(&archive, &Source::open(&path).unwrap()).ok()?;
     let path = archive.path(imported.conversations.first()?.id, None).unwrap();
-    let view = View::of(&Said::all(&path), &[], &Recipient::anthropic());
+    let view = View::of(&PathMessage::all(&path), &[], &Recipient::anthropic());
     let words =
         view.messages.iter().flat_map(|viewed| &viewed.message.blocks).filter_map(|block| block.words());
     Some(words.map(|words| words.trim().to_owned()).collect())

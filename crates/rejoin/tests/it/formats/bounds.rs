@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use rejoin::formats::{Format, Piece, ReadLimits, Reading, Source};
+use rejoin::formats::{Format, ReadLimits, Reading, Source, SourcePiece};
 use serde_json::{Value, json};
 
 use crate::formats::claude::{line, reply, text, user};
@@ -21,7 +21,7 @@ fn count(path: &Path) -> (usize, bool) {
     let (started, mut messages) = (Instant::now(), 0);
     let source = Source::open(path).unwrap();
     let mut take = |piece| {
-        messages += usize::from(matches!(piece, Piece::Message(_)));
+        messages += usize::from(matches!(piece, SourcePiece::Message(_)));
         Ok(())
     };
     let mut reading = Reading::new(ReadLimits::default(), &mut take);
@@ -170,7 +170,7 @@ fn results_that_are_too_large_to_hold_go_out_as_they_come() {
     let (mut messages, limits) = (Vec::new(), ReadLimits { line_bytes: 10_000, ..ReadLimits::default() });
 
     let mut take = |piece| {
-        if let Piece::Message(found) = piece {
+        if let SourcePiece::Message(found) = piece {
             messages.push(found.id);
         }
         Ok(())

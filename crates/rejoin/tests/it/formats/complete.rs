@@ -4,7 +4,9 @@ use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use rejoin::formats::{Format, Piece, ReadLimits, Reading, Source, SourceConversation, SourceMessage, Tree};
+use rejoin::formats::{
+    Format, ReadLimits, Reading, Source, SourceConversation, SourceMessage, SourcePiece, Tree,
+};
 use rejoin::{Message, Time};
 use tempfile::TempDir;
 
@@ -14,13 +16,15 @@ use crate::formats::{fixture, read};
 fn told(path: &Path) -> Vec<String> {
     let source = Source::open(path).unwrap();
     let (mut told, mut met): (Vec<String>, HashSet<String>) = Default::default();
-    let mut take = |piece: Piece| {
+    let mut take = |piece: SourcePiece| {
         let goes_on = |id: &str| assert!(!told.contains(&format!("-{id}")), "{id}");
         match piece {
-            Piece::Message(message) => goes_on(&message.conversation),
-            Piece::Aside(aside) => goes_on(&aside.conversation),
-            Piece::Conversation(found) if met.insert(found.id.clone()) => told.push(format!("+{}", found.id)),
-            Piece::Complete(id) => told.push(format!("-{id}")),
+            SourcePiece::Message(message) => goes_on(&message.conversation),
+            SourcePiece::Aside(aside) => goes_on(&aside.conversation),
+            SourcePiece::Conversation(found) if met.insert(found.id.clone()) => {
+                told.push(format!("+{}", found.id))
+            }
+            SourcePiece::Complete(id) => told.push(format!("-{id}")),
             _ => {}
         }
         Ok(())

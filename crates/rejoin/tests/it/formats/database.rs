@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::SystemTime;
 
-use rejoin::formats::{Detection, Format, Piece, ReadLimits, Reading, Source, Sources, Tree};
+use rejoin::formats::{Detection, Format, ReadLimits, Reading, Source, SourcePiece, Sources, Tree};
 use rejoin::{Archive, ErrorKind, Import, ImportMode};
 use rusqlite::Connection;
 
@@ -259,8 +259,8 @@ fn what_a_program_adds_meanwhile_is_not_in_the_reading() {
     let source = Source::open(&path).unwrap();
     let (mut texts, mut added) = (Vec::new(), 0);
 
-    let mut take = |piece: Piece| {
-        if let Piece::Message(found) = piece {
+    let mut take = |piece: SourcePiece| {
+        if let SourcePiece::Message(found) = piece {
             texts.push(found.message.text());
             added += 1;
             running.execute_batch(&said(&format!("cccc{added:02}"), Some("bbbbbb"), "user", "more")).unwrap();
@@ -281,8 +281,8 @@ fn a_database_that_changes_under_a_reader_without_a_lock_is_an_error() {
     drop(program(&path, "WAL"));
     let source = Source::open(&path).unwrap();
 
-    let mut take = |piece: Piece| {
-        if matches!(piece, Piece::Message(_)) {
+    let mut take = |piece: SourcePiece| {
+        if matches!(piece, SourcePiece::Message(_)) {
             Connection::open(&path).unwrap().execute_batch(&said("cccccc", None, "user", "x")).ok();
         }
         Ok(())
@@ -393,8 +393,8 @@ fn progress_is_the_size_of_the_file() {
     let source = Source::open(&path).unwrap();
     let mut passed = 0;
 
-    let mut take = |piece: Piece| {
-        if let Piece::Passed(bytes) = piece {
+    let mut take = |piece: SourcePiece| {
+        if let SourcePiece::Passed(bytes) = piece {
             passed += bytes;
         }
         Ok(())

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use rejoin::formats::{Format, ReadLimits, Source, Tree};
 use rejoin::store::{Children, Order};
-use rejoin::view::{Recipient, Said, View};
+use rejoin::view::{PathMessage, Recipient, View};
 use rejoin::{
     Archive, Block, Conversation, ConversationId, Extent, Hold, Import, ImportMode, Imported, Limits,
     Message, Other, Parent, Role, Status, StoredMessage, Subagents, Time,
@@ -66,7 +66,7 @@ impl Desk {
         recipient: &Recipient,
     ) -> (Vec<(String, Vec<String>)>, Vec<String>) {
         let path = self.archive.path(id, None).unwrap();
-        let view = View::of(&Said::all(&path), &[], recipient);
+        let view = View::of(&PathMessage::all(&path), &[], recipient);
         let mut sent: Vec<(String, Vec<String>)> = Vec::new();
         for viewed in &view.messages {
             let role = viewed.message.role.as_str().to_owned();
@@ -229,7 +229,7 @@ fn a_model_is_shown_the_summary_and_what_it_kept() {
     let id = desk.import(&fixture(REAL)).conversations[0].id;
 
     let path = desk.archive.path(id, None).unwrap();
-    let shown = View::of(&Said::all(&path), &[], &Recipient::new("anthropic"));
+    let shown = View::of(&PathMessage::all(&path), &[], &Recipient::new("anthropic"));
 
     let texts: Vec<String> = shown.messages.iter().map(|viewed| said(&viewed.message)).collect();
     let expected = [

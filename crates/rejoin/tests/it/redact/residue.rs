@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use rejoin::formats::{Format, ReadLimits, Source};
 use rejoin::store::{Order, Task};
-use rejoin::view::{Recipient, Repair, Said, View};
+use rejoin::view::{PathMessage, Recipient, Repair, View};
 use rejoin::{
     Archive, Block, Conversation, ConversationId, Import, ImportMode, Imported, Json, Message, Personal,
     PrivacyNotes, Redacted, Redaction, Role, Synopsis, Thinking,
@@ -310,7 +310,7 @@ fn thinking_whose_words_changed_is_left_out_of_the_view_and_told() {
     let path = handle.path().unwrap();
 
     let recipient = recipient();
-    let view = View::of(&Said::all(&path), &[], &recipient);
+    let view = View::of(&PathMessage::all(&path), &[], &recipient);
 
     let kinds: Vec<Vec<&str>> =
         view.messages.iter().map(|one| one.message.blocks.iter().map(Block::kind).collect()).collect();

@@ -1,7 +1,7 @@
 //! Histories as a crash, another program or a careless hand may leave them.
 
 use proptest::prelude::*;
-use rejoin::view::{Compaction, Kept, MediaRule, Recipient};
+use rejoin::view::{Compaction, KeptMessage, MediaRule, Recipient};
 use rejoin::{
     Block, Digest, Fields, Json, Media, MediaKind, Message, Other, Role, Snapshot, StoredMessage, Summary,
     Text, Thinking, ToolCall, ToolResult,
@@ -151,7 +151,7 @@ pub(crate) fn message() -> impl Strategy<Value = Message> {
 fn summary() -> impl Strategy<Value = Message> {
     let kept = (1_u32..12, prop::option::of(Just("cut".to_owned()))).prop_map(|(seq, text)| {
         let mut compaction = Compaction::default();
-        compaction.kept = vec![Kept { message: format!("m{seq}").parse().unwrap(), text }];
+        compaction.kept = vec![KeptMessage { message: format!("m{seq}").parse().unwrap(), text }];
         compaction.to_message("so far").unwrap()
     });
     let plain =

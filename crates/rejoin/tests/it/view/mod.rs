@@ -7,7 +7,7 @@ mod repairs;
 use damaged::{APIS, path, recipient, stored};
 use objections::objections;
 use proptest::prelude::*;
-use rejoin::view::{Repair, Said, View};
+use rejoin::view::{PathMessage, Repair, View};
 use rejoin::{Block, Message, Role, StoredMessage};
 
 fn messages(view: &View<'_>) -> Vec<Message> {
@@ -24,7 +24,7 @@ proptest! {
     #[test]
     fn any_history_gives_a_valid_view(path in path()) {
         for recipient in APIS.map(recipient) {
-            let view = View::of(&Said::all(&path), &[], &recipient);
+            let view = View::of(&PathMessage::all(&path), &[], &recipient);
 
             prop_assert_eq!(objections(&view, &recipient), Vec::<String>::new());
         }
@@ -33,9 +33,9 @@ proptest! {
     #[test]
     fn a_view_of_a_view_is_the_same_and_needs_no_repair(path in path()) {
         for recipient in APIS.map(recipient) {
-            let once = View::of(&Said::all(&path), &[], &recipient);
+            let once = View::of(&PathMessage::all(&path), &[], &recipient);
             let again = again(&once);
-            let twice = View::of(&Said::all(&again), &[], &recipient);
+            let twice = View::of(&PathMessage::all(&again), &[], &recipient);
 
             prop_assert_eq!(messages(&twice), messages(&once));
             // A stub stands for what is missing, and only a repair knows that.
@@ -48,7 +48,7 @@ proptest! {
         for recipient in APIS.map(recipient) {
             let copy = path.clone();
 
-            prop_assert_eq!(View::of(&Said::all(&path), &[], &recipient), View::of(&Said::all(&copy), &[], &recipient));
+            prop_assert_eq!(View::of(&PathMessage::all(&path), &[], &recipient), View::of(&PathMessage::all(&copy), &[], &recipient));
         }
     }
 
@@ -57,10 +57,10 @@ proptest! {
         let said = [path.clone(), vec![stored(98, Message::user("go on")), stored(99, Message::assistant("more"))]].concat();
         let longer = [said.clone(), vec![stored(100, more)]].concat();
         for recipient in APIS.map(recipient) {
-            let before = View::of(&Said::all(&path), &[], &recipient);
-            let asked = View::of(&Said::all(&said[..=path.len()]), &[], &recipient);
-            let answered = View::of(&Said::all(&said), &[], &recipient);
-            let after = View::of(&Said::all(&longer), &[], &recipient);
+            let before = View::of(&PathMessage::all(&path), &[], &recipient);
+            let asked = View::of(&PathMessage::all(&said[..=path.len()]), &[], &recipient);
+            let answered = View::of(&PathMessage::all(&said), &[], &recipient);
+            let after = View::of(&PathMessage::all(&longer), &[], &recipient);
 
             // Only a provider's own tool that was still running is taken back when the user speaks.
             let running = asked.repairs.iter().filter(|it| matches!(it, Repair::AbandonedTool { .. })).count()
@@ -79,7 +79,7 @@ proptest! {
     #[test]
     fn every_change_is_reported(path in path()) {
         for recipient in APIS.map(recipient) {
-            let said = Said::all(&path);
+            let said = PathMessage::all(&path);
             let view = View::of(&said, &[], &recipient);
             if view.repairs.is_empty() && !path.iter().any(is_rewritten) {
                 let original: Vec<&Message> = path.iter().map(|stored| &stored.message).collect();
@@ -92,7 +92,7 @@ proptest! {
     #[test]
     fn a_repair_is_one_sentence_that_ends_with_its_message(path in path()) {
         for recipient in APIS.map(recipient) {
-            for repair in View::of(&Said::all(&path), &[], &recipient).repairs {
+            for repair in View::of(&PathMessage::all(&path), &[], &recipient).repairs {
                 let told = repair.to_string();
                 let (sentence, id) = told.rsplit_once(". ").unwrap_or((told.trim_end_matches('.'), ""));
 

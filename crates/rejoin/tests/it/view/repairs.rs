@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use rejoin::view::{Compaction, Recipient, Said, View};
+use rejoin::view::{Compaction, PathMessage, Recipient, View};
 use rejoin::{
     Block, Fields, Json, Media, MediaKind, Message, Other, Role, Snapshot, StoredMessage, Summary, Text,
     Thinking, ToolCall, ToolResult,
@@ -48,7 +48,7 @@ fn thinking() -> Block {
 
 /// Who speaks, what is said, and what was told about it.
 fn shown(path: &[StoredMessage], recipient: &Recipient) -> (Vec<String>, Vec<String>) {
-    let view = View::of(&Said::all(path), &[], recipient);
+    let view = View::of(&PathMessage::all(path), &[], recipient);
     let lines = view.messages.iter().map(|viewed| line(&viewed.message)).collect();
     (lines, view.repairs.iter().map(ToString::to_string).collect())
 }
@@ -118,7 +118,7 @@ fn a_result_that_comes_after_the_model_went_on_is_sent_as_text() {
 fn replies_in_a_row_have_their_results_behind_the_last() {
     let path = path([reply(vec![call("a")]), reply(vec![call("b")]), tool("a", "one"), tool("b", "two")]);
 
-    let view = View::of(&Said::all(&path), &[], &recipient("openai-chat"));
+    let view = View::of(&PathMessage::all(&path), &[], &recipient("openai-chat"));
 
     let borrowed = view.messages.iter().all(|viewed| matches!(viewed.message, Cow::Borrowed(_)));
     assert_eq!((view.messages.len(), view.repairs.len(), borrowed), (4, 0, true));
@@ -203,7 +203,7 @@ fn ids_and_names_that_are_not_accepted_are_replaced() {
     let asked = vec![named("", "a b"), named("c.d", ""), named(&id, &long)];
     let calls = |api: &str, message: Message| {
         let path = path([message]);
-        let view = View::of(&Said::all(&path), &[], &recipient(api));
+        let view = View::of(&PathMessage::all(&path), &[], &recipient(api));
         let calls = view.messages.iter().flat_map(|viewed| viewed.message.blocks.clone());
         calls
             .filter_map(|block| match block {
@@ -324,7 +324,7 @@ fn long_texts_in_an_output_share_its_room() {
     let mut recipient = recipient("openai-chat");
     recipient.output_bytes = 240;
 
-    let view = View::of(&Said::all(&path), &[], &recipient);
+    let view = View::of(&PathMessage::all(&path), &[], &recipient);
 
     let Block::ToolResult(ToolResult { output, .. }) = &view.messages[1].message.blocks[0] else {
         panic!("{view:?}")
@@ -412,5 +412,5 @@ fn only_what_the_history_lacks_or_repeats_is_damage() {
     let damage = |view: View<'_>| view.repairs.iter().map(|repair| repair.is_damage()).collect::<Vec<_>>();
 
     let expected = [false, true, true, true, true, false];
-    assert_eq!(damage(View::of(&Said::all(&path), &[], &recipient("anthropic"))), expected);
+    assert_eq!(damage(View::of(&PathMessage::all(&path), &[], &recipient("anthropic"))), expected);
 }
