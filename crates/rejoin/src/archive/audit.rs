@@ -237,7 +237,7 @@ pub struct AuditQuery {
 
 /// As it is stored.
 #[derive(Serialize)]
-struct Written<'a> {
+struct WrittenEntry<'a> {
     version: u32,
     #[serde(flatten)]
     entry: &'a AuditEntry,
@@ -295,7 +295,7 @@ impl Archive {
         let (time, random) = name.split_at_mut(8);
         time.copy_from_slice(&entry.at.as_micros().max(0).to_be_bytes());
         self.nature.fill(random);
-        let written = Written { version: VERSION, entry: &entry };
+        let written = WrittenEntry { version: VERSION, entry: &entry };
         AuditBlob { name, bytes: serde_json::to_vec(&written).expect("an audit entry is plain data") }
     }
 }

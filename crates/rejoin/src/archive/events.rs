@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::archive::{Archive, Strain};
 use crate::error::Result;
 use crate::model::{ConversationId, Time};
-use crate::store::{Changed, Notice, NoticeName, Stamp, Told, What, notices};
+use crate::store::{Changed, Notice, NoticeKind, NoticeName, Stamp, What, notices};
 
 /// How often notices are looked for, which ring no bell.
 const NOTICES: Duration = Duration::from_millis(500);
@@ -114,7 +114,7 @@ pub struct Events {
 
 /// Where a follower is among the changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum FollowerPlace {
     Within,
     End,
 }
@@ -137,7 +137,7 @@ impl Events {
         let changes = self.archive.store().changes(self.after, wait)?;
         // Before the place is moved: what a look that fails has seen is told by the next.
         let notices = notices(self.archive.store())?;
-        let place = if changes.is_empty() { Place::End } else { Place::Within };
+        let place = if changes.is_empty() { FollowerPlace::End } else { FollowerPlace::Within };
         self.after = changes.last().map_or(self.after, |last| last.stamp);
         let mut events: Vec<Event> = changes.into_iter().map(event).collect();
         self.add_notices(notices, &mut events, place);
@@ -145,20 +145,25 @@ impl Events {
     }
 
     /// Tells the notices whose place in the order has come.
-    fn add_notices(&mut self, notices: Vec<(NoticeName, Notice)>, events: &mut Vec<Event>, place: Place) {
+    fn add_notices(
+        &mut self,
+        notices: Vec<(NoticeName, Notice)>,
+        events: &mut Vec<Event>,
+        place: FollowerPlace,
+    ) {
         for (name, notice) in notices {
-            let is_due = notice.after <= self.after || place == Place::End;
+            let is_due = notice.after <= self.after || place == FollowerPlace::End;
             if notice.after < self.from || !is_due || !self.told.insert(name) {
                 continue;
             }
             let kind = match notice.told {
-                Told::Quarantined { what, reason } => EventKind::Quarantined { what, reason },
-                Told::Slow { milliseconds } => {
+                NoticeKind::Quarantined { what, reason } => EventKind::Quarantined { what, reason },
+                NoticeKind::Slow { milliseconds } => {
                     EventKind::Strained(Strain::Slow { took: Duration::from_millis(milliseconds) })
                 }
-                Told::Low { free } => EventKind::Strained(Strain::Low { free }),
-                Told::Exhausted => EventKind::Strained(Strain::Exhausted),
-                Told::Purged { reason, conversations, messages, bytes, failures, is_erased } => {
+                NoticeKind::Low { free } => EventKind::Strained(Strain::Low { free }),
+                NoticeKind::Exhausted => EventKind::Strained(Strain::Exhausted),
+                NoticeKind::Purged { reason, conversations, messages, bytes, failures, is_erased } => {
                     EventKind::PurgeCompleted { reason, conversations, messages, bytes, failures, is_erased }
                 }
             };

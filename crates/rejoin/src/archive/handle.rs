@@ -12,7 +12,7 @@ use crate::model::{
     Conversation, ConversationId, Digest, Head, Message, MessageId, Receipt, StoredConversation,
     StoredMessage, Time,
 };
-use crate::ops::{Detached, Preparation, ReadyTurn, Settled, in_line, settle};
+use crate::ops::{Detached, Preparation, ReadyTurn, SettledCard, in_line, settle};
 use crate::store::{Anchor, Entry, Facets, Note, Opening, PreviewUpdate, Put, Safety, Stale, Turn};
 
 /// A conversation held open.
@@ -159,7 +159,7 @@ impl Handle {
         &self,
         messages: impl IntoIterator<Item = (Option<usize>, Cow<'m, Message>)>,
         ahead: u64,
-    ) -> Result<Prepared> {
+    ) -> Result<PreparedTurn> {
         let preparation = Preparation {
             redactor: self.archive.redactor(),
             limits: &self.archive.limits,
@@ -168,7 +168,7 @@ impl Handle {
         };
         let turn = preparation.turn(messages, self.head.map(|head| head.digest))?;
         let ids = self.fresh_ids(&turn);
-        Ok(Prepared { base: self.head, turn, ids })
+        Ok(PreparedTurn { base: self.head, turn, ids })
     }
 
     /// Stores a prepared turn after the head it was prepared for, with blobs that land in the same sync.
@@ -177,7 +177,7 @@ impl Handle {
     /// the same is recognised by its ids.
     pub(super) fn commit(
         &mut self,
-        prepared: &mut Prepared,
+        prepared: &mut PreparedTurn,
         stale: Stale,
         blobs: &[Put<'_>],
     ) -> Result<Receipt> {
@@ -216,7 +216,7 @@ impl Handle {
 
     /// Stores the first turn of a conversation together with the conversation.
     /// None when that is stored already.
-    fn store_first(&mut self, prepared: &mut Prepared, blobs: &[Put<'_>]) -> Result<Option<Receipt>> {
+    fn store_first(&mut self, prepared: &mut PreparedTurn, blobs: &[Put<'_>]) -> Result<Option<Receipt>> {
         let Some(unstored) = self.unstored.clone() else { return Ok(None) };
         let Unstored { facets, header, created, .. } = unstored.as_ref();
         let opening = Opening { facets, header, created: *created };
@@ -245,13 +245,13 @@ impl Handle {
     }
 
     /// Goes on after a turn that was stored.
-    fn follow(&mut self, receipt: &Receipt, prepared: &Prepared) {
+    fn follow(&mut self, receipt: &Receipt, prepared: &PreparedTurn) {
         self.head = Some(Head { id: receipt.head, digest: receipt.digest });
         self.bytes += prepared.bytes();
     }
 
     /// Keeps what was taken out of the messages, and returns what has to be stored along with them.
-    fn keep_attachments(&self, prepared: &Prepared) -> Result<Vec<Settled>> {
+    fn keep_attachments(&self, prepared: &PreparedTurn) -> Result<Vec<SettledCard>> {
         if !prepared.turn.detached.is_empty() {
             let there = self.archive.attachments().list(self.id)?;
             let known: HashMap<Digest, u64> =
@@ -271,7 +271,7 @@ impl Handle {
     /// Stores a prepared turn that opens its conversation.
     pub(super) fn open(
         &self,
-        prepared: &Prepared,
+        prepared: &PreparedTurn,
         opening: Opening<'_>,
         blobs: &[Put<'_>],
     ) -> Result<Receipt> {
@@ -282,7 +282,7 @@ impl Handle {
     }
 
     /// Gives the messages of a turn that is not stored other ids.
-    pub(super) fn rename(&self, prepared: &mut Prepared) {
+    pub(super) fn rename(&self, prepared: &mut PreparedTurn) {
         prepared.ids = self.fresh_ids(&prepared.turn);
     }
 
@@ -319,12 +319,12 @@ impl Handle {
 
     fn write_once(
         &self,
-        prepared: &Prepared,
+        prepared: &PreparedTurn,
         opening: Option<Opening<'_>>,
         stale: Stale,
         blobs: &[Put<'_>],
     ) -> Result<Receipt> {
-        let Prepared { base, turn: ReadyTurn { messages, previews, tally, detached: _ }, ids } = prepared;
+        let PreparedTurn { base, turn: ReadyTurn { messages, previews, tally, detached: _ }, ids } = prepared;
         let entries: Vec<Entry<'_>> = messages
             .iter()
             .zip(ids)
@@ -368,7 +368,7 @@ impl Handle {
     }
 
     /// What the audit log says of a turn that something was taken out of. It lands in the turn's own sync.
-    fn audited(&self, prepared: &Prepared) -> Option<AuditBlob> {
+    fn audited(&self, prepared: &PreparedTurn) -> Option<AuditBlob> {
         let messages = prepared.turn.messages.iter().filter(|message| message.is_redacted).count() as u64;
         if messages == 0 {
             return None;
@@ -390,14 +390,14 @@ impl Handle {
 
 /// A turn that is ready to be stored after the head it was prepared for.
 #[derive(Debug)]
-pub(super) struct Prepared {
+pub(super) struct PreparedTurn {
     /// What its digests continue, wherever the handle has gone since.
     base: Option<Head>,
     turn: ReadyTurn,
     ids: Vec<MessageId>,
 }
 
-impl Prepared {
+impl PreparedTurn {
     /// How many bytes its messages take.
     pub(super) fn bytes(&self) -> u64 {
         self.turn.bytes()

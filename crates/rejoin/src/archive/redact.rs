@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::model::{Block, Conversation, Json, Message};
 #[cfg(feature = "redact")]
 use crate::ops::HashKey;
-use crate::ops::{Redaction, Redactor, Tally, redacted};
+use crate::ops::{Redaction, RedactionTally, Redactor, redacted};
 
 /// The field that marks thinking which is still arriving.
 const THINKING_COMPLETE: &str = "isThinkingComplete";
@@ -84,25 +84,26 @@ impl Archive {
 impl Archive {
     /// A short text, such as a title, as it is stored.
     pub(super) fn redacted_text<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        let clean = self.redactor().and_then(|redactor| redactor.text(text, &mut Tally::default()));
+        let clean = self.redactor().and_then(|redactor| redactor.text(text, &mut RedactionTally::default()));
         clean.map_or(Cow::Borrowed(text), Cow::Owned)
     }
 
     /// A name, such as the path of a project, as it is stored.
     pub(super) fn redacted_name<'t>(&self, name: &'t str) -> Cow<'t, str> {
-        let clean = self.redactor().and_then(|redactor| redactor.name(name, &mut Tally::default()));
+        let clean = self.redactor().and_then(|redactor| redactor.name(name, &mut RedactionTally::default()));
         clean.map_or(Cow::Borrowed(name), Cow::Owned)
     }
 
     /// What a program wants to be remembered, as it is stored.
     pub(super) fn redacted_state<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        let clean = self.redactor().and_then(|redactor| redactor.line(text, &mut Tally::default()));
+        let clean = self.redactor().and_then(|redactor| redactor.line(text, &mut RedactionTally::default()));
         clean.map_or(Cow::Borrowed(text), Cow::Owned)
     }
 
     /// A header as it is stored.
     pub(super) fn redacted_header<'c>(&self, header: &'c Conversation) -> Cow<'c, Conversation> {
-        let clean = self.redactor().and_then(|redactor| redactor.header(header, &mut Tally::default()));
+        let clean =
+            self.redactor().and_then(|redactor| redactor.header(header, &mut RedactionTally::default()));
         clean.map_or(Cow::Borrowed(header), Cow::Owned)
     }
 

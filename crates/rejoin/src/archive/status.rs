@@ -121,7 +121,7 @@ impl StoredConversation {
 
 /// Which changes of status are allowed.
 #[derive(Clone, Copy)]
-enum Way {
+enum StatusChange {
     Ordinary,
     Reopening,
 }
@@ -139,14 +139,14 @@ impl ArchiveStatus<'_> {
 
     /// Marks a paused conversation as active.
     pub fn activate(&self, id: ConversationId) -> Result<StoredConversation> {
-        self.archive.change_status(id, Status::Active, Way::Ordinary, |header| {
+        self.archive.change_status(id, Status::Active, StatusChange::Ordinary, |header| {
             header.extra.remove(END_REASON);
         })
     }
 
     /// Makes a completed conversation active again. Somebody has to want this, so it is a call of its own.
     pub fn reopen(&self, id: ConversationId) -> Result<StoredConversation> {
-        self.archive.change_status(id, Status::Active, Way::Reopening, |header| {
+        self.archive.change_status(id, Status::Active, StatusChange::Reopening, |header| {
             header.extra.remove(END_REASON);
         })
     }
@@ -160,7 +160,7 @@ impl Archive {
         ending: Ending,
         measured: &Metrics,
     ) -> Result<StoredConversation> {
-        self.change_status(id, ending.status(), Way::Ordinary, |header| {
+        self.change_status(id, ending.status(), StatusChange::Ordinary, |header| {
             let reason = Json::of(&ending.reason().as_str()).expect("a string is JSON");
             header.extra.set(END_REASON, reason);
             if *measured != Metrics::default() {
@@ -173,7 +173,7 @@ impl Archive {
         &self,
         id: ConversationId,
         next: Status,
-        way: Way,
+        way: StatusChange,
         change: impl Fn(&mut Conversation),
     ) -> Result<StoredConversation> {
         self.amending(id, |store, stored| {
@@ -191,20 +191,20 @@ impl Archive {
 
 /// Refuses a change of status that is not allowed; keeping it is no change.
 pub(super) fn check_change(id: ConversationId, status: Status, next: Status) -> Result<()> {
-    if status == next { Ok(()) } else { check(id, status, next, Way::Ordinary) }
+    if status == next { Ok(()) } else { check(id, status, next, StatusChange::Ordinary) }
 }
 
-fn check(id: ConversationId, status: Status, next: Status, way: Way) -> Result<()> {
+fn check(id: ConversationId, status: Status, next: Status, way: StatusChange) -> Result<()> {
     let is_allowed = match way {
-        Way::Ordinary => status.may_become(next),
-        Way::Reopening => status == Status::Completed,
+        StatusChange::Ordinary => status.may_become(next),
+        StatusChange::Reopening => status == Status::Completed,
     };
     if is_allowed {
         return Ok(());
     }
     let what = match way {
-        Way::Ordinary => format!("cannot become {}", next.as_str()),
-        Way::Reopening => "cannot be reopened".to_owned(),
+        StatusChange::Ordinary => format!("cannot become {}", next.as_str()),
+        StatusChange::Reopening => "cannot be reopened".to_owned(),
     };
     Err(Error::invalid(format!("conversation `{id}` is {}, so it {what}", status.as_str())))
 }

@@ -55,7 +55,7 @@ const PATIENCE_IN_TROUBLE: Duration = Duration::from_millis(250);
 /// Dropping the recorder saves what it can, like [`AsyncRecorder::close`], but reports nothing.
 #[derive(Debug)]
 pub struct AsyncRecorder {
-    orders: mpsc::Sender<Order>,
+    orders: mpsc::Sender<ThreadOrder>,
     open_reply: OpenReply,
     state: Arc<watch::Sender<SavingState>>,
     notices: Arc<Mutex<Notices>>,
@@ -71,7 +71,7 @@ struct Notices {
 }
 
 /// What the thread is asked to do.
-enum Order {
+enum ThreadOrder {
     Append(Vec<Message>, oneshot::Sender<Result<Option<Receipt>>>),
     /// The open reply has something to save.
     SaveOpen(Urgency),
@@ -134,7 +134,7 @@ impl AsyncRecorder {
             SavingState::Saved => PATIENCE,
             SavingState::Waiting { .. } => PATIENCE_IN_TROUBLE,
         };
-        let sent = self.send(Order::Append(messages, answer));
+        let sent = self.send(ThreadOrder::Append(messages, answer));
         let state = Arc::clone(&self.state);
         async move {
             sent?;
@@ -162,7 +162,7 @@ impl AsyncRecorder {
         W: FnOnce(&mut Recorder) -> T + Send + 'static,
     {
         let (answer, answered) = oneshot::channel();
-        let sent = self.send(Order::Use(Box::new(move |recorder| {
+        let sent = self.send(ThreadOrder::Use(Box::new(move |recorder| {
             let _ = answer.send(work(recorder));
         })));
         async move {
@@ -191,18 +191,18 @@ impl AsyncRecorder {
         let (answer, answered) = oneshot::channel();
         let nothing =
             |_| Unsaved { messages: Vec::new(), interrupted: Vec::new(), reason: stopped().to_string() };
-        self.send(Order::Close(Some(answer))).map_err(|_| nothing(()))?;
+        self.send(ThreadOrder::Close(Some(answer))).map_err(|_| nothing(()))?;
         answered.await.map_err(|_| nothing(()))?
     }
 
-    fn send(&self, order: Order) -> Result<()> {
+    fn send(&self, order: ThreadOrder) -> Result<()> {
         self.orders.send(order).map_err(|_| stopped())
     }
 }
 
 impl Drop for AsyncRecorder {
     fn drop(&mut self) {
-        let _ = self.orders.send(Order::Close(None));
+        let _ = self.orders.send(ThreadOrder::Close(None));
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 
-use crate::async_recorder::{Order, Urgency};
+use crate::async_recorder::{ThreadOrder, Urgency};
 use crate::model::{Block, Fields, Json, Message, Role, Thinking};
 
 /// The reply that is being received, and the results of the tools it asked for.
@@ -11,20 +11,20 @@ use crate::model::{Block, Fields, Json, Message, Role, Thinking};
 /// that is complete sooner costs one sync, that of its append. Clones share the reply.
 #[derive(Clone, Debug)]
 pub struct OpenReply {
-    shared: Arc<Mutex<Shared>>,
-    orders: mpsc::Sender<Order>,
+    shared: Arc<Mutex<SharedReply>>,
+    orders: mpsc::Sender<ThreadOrder>,
 }
 
 #[derive(Debug, Default)]
-struct Shared {
-    parts: Parts,
+struct SharedReply {
+    parts: ReplyParts,
     /// True while the thread knows that there is something to save; it is told once, not for each piece.
     is_told: bool,
 }
 
 /// What has arrived.
 #[derive(Debug, Default)]
-struct Parts {
+struct ReplyParts {
     /// Where the reply comes from: fields of the message.
     origin: Fields,
     finished: Vec<Block>,
@@ -36,19 +36,19 @@ struct Parts {
 }
 
 impl OpenReply {
-    pub(super) fn new(orders: mpsc::Sender<Order>) -> Self {
+    pub(super) fn new(orders: mpsc::Sender<ThreadOrder>) -> Self {
         Self { shared: Arc::default(), orders }
     }
 
     /// Begins a reply with these fields, such as its provider and model. What was in before is dropped.
     pub fn begin(&self, origin: Fields) {
-        self.lock().parts = Parts { origin, ..Parts::default() };
+        self.lock().parts = ReplyParts { origin, ..ReplyParts::default() };
     }
 
     /// Begins the same reply again, after its connection broke.
     pub fn restart(&self) {
         self.change(Urgency::Soon, |parts| {
-            *parts = Parts { origin: std::mem::take(&mut parts.origin), ..Parts::default() };
+            *parts = ReplyParts { origin: std::mem::take(&mut parts.origin), ..ReplyParts::default() };
         });
     }
 
@@ -96,23 +96,23 @@ impl OpenReply {
         (!shared.parts.is_empty()).then(|| shared.parts.to_messages())
     }
 
-    fn change(&self, urgency: Urgency, change: impl FnOnce(&mut Parts)) {
+    fn change(&self, urgency: Urgency, change: impl FnOnce(&mut ReplyParts)) {
         let mut shared = self.lock();
         change(&mut shared.parts);
         if urgency == Urgency::Now || !shared.is_told {
             shared.is_told = true;
             // A thread that has stopped has said so elsewhere.
-            let _ = self.orders.send(Order::SaveOpen(urgency));
+            let _ = self.orders.send(ThreadOrder::SaveOpen(urgency));
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Shared> {
+    fn lock(&self) -> MutexGuard<'_, SharedReply> {
         // Every change leaves it whole, even when the one who made it panics afterwards.
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Parts {
+impl ReplyParts {
     fn is_empty(&self) -> bool {
         self.whole.is_none() && self.finished.is_empty() && self.text.is_empty() && self.thinking.is_empty()
     }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
 use crate::archive::{Recorder, Saved};
-use crate::async_recorder::{Notices, OpenReply, Order, SavingState, Unsaved, Urgency};
+use crate::async_recorder::{Notices, OpenReply, SavingState, ThreadOrder, Unsaved, Urgency};
 use crate::error::Result;
 use crate::model::{Message, Receipt};
 
@@ -39,17 +39,17 @@ impl Worker {
         Self { recorder, open_reply, state, due: None, notices }
     }
 
-    pub(super) fn run(mut self, inbox: &mpsc::Receiver<Order>) {
+    pub(super) fn run(mut self, inbox: &mpsc::Receiver<ThreadOrder>) {
         loop {
             match inbox.recv_timeout(self.patience()) {
-                Ok(Order::Append(messages, answer)) => {
+                Ok(ThreadOrder::Append(messages, answer)) => {
                     let saved = self.append(messages);
                     self.report();
                     let _ = answer.send(saved);
                 }
-                Ok(Order::SaveOpen(urgency)) => self.schedule(urgency),
-                Ok(Order::Use(work)) => work(&mut self.recorder),
-                Ok(Order::Close(answer)) => {
+                Ok(ThreadOrder::SaveOpen(urgency)) => self.schedule(urgency),
+                Ok(ThreadOrder::Use(work)) => work(&mut self.recorder),
+                Ok(ThreadOrder::Close(answer)) => {
                     let closed = self.close();
                     if let Some(answer) = answer {
                         let _ = answer.send(closed);

@@ -17,12 +17,12 @@ pub(crate) type PathKey = [u8; 16];
 /// Finds sources below a path and remembers what it has seen.
 #[derive(Clone, Debug, Default)]
 pub struct Finder {
-    seen: HashMap<PathKey, ([u8; 16], Verdict)>,
+    seen: HashMap<PathKey, ([u8; 16], FileVerdict)>,
 }
 
 /// What a file turned out to be.
 #[derive(Clone, Copy, Debug)]
-enum Verdict {
+enum FileVerdict {
     Source(&'static Format),
     /// Not a source of any of these formats.
     None {
@@ -39,7 +39,7 @@ impl Finder {
 
     /// Remembers a source that was found earlier.
     pub(crate) fn recall(&mut self, path: PathKey, look: [u8; 16], format: &'static Format) {
-        self.seen.insert(path, (look, Verdict::Source(format)));
+        self.seen.insert(path, (look, FileVerdict::Source(format)));
     }
 
     /// Finds every source at or below a path. Does not follow symbolic links below it.
@@ -111,19 +111,19 @@ impl Finder {
         if let Some((seen, verdict)) = self.seen.get(&key) {
             let source = Source::new(path.clone(), metadata);
             match verdict {
-                Verdict::Source(format) if only.is_none_or(|only| only.name == format.name) => {
+                FileVerdict::Source(format) if only.is_none_or(|only| only.name == format.name) => {
                     let look = of(&source, Some(format));
                     if *seen == look.digest() {
                         return sources.found.push((source.seen(look), format));
                     }
                 }
-                Verdict::None { asked, is_part }
+                FileVerdict::None { asked, is_part }
                     if *asked == only.map(|only| only.name) && *seen == of(&source, None).digest() =>
                 {
                     sources.others += u64::from(!is_part);
                     return;
                 }
-                Verdict::Source(_) | Verdict::None { .. } => {}
+                FileVerdict::Source(_) | FileVerdict::None { .. } => {}
             }
         }
         let source = match Source::open(&path) {
@@ -139,12 +139,12 @@ impl Finder {
                 let look = of(&source, Some(format));
                 // The head is only needed for detection, and thousands of heads would fill the memory.
                 sources.found.push((source.seen(look), format));
-                (look, Verdict::Source(format))
+                (look, FileVerdict::Source(format))
             }
             claim => {
                 let is_part = claim.is_some();
                 sources.others += u64::from(!is_part);
-                (of(&source, None), Verdict::None { asked: only.map(|only| only.name), is_part })
+                (of(&source, None), FileVerdict::None { asked: only.map(|only| only.name), is_part })
             }
         };
         self.seen.insert(key, (look.digest(), verdict));

@@ -32,7 +32,7 @@ pub(super) struct SourceLine<'a> {
 }
 
 /// A file that is read line by line.
-pub(super) struct Lines {
+pub(super) struct SourceLines {
     path: PathBuf,
     input: Box<dyn BufRead>,
     /// The number of the current line, from 1.
@@ -51,7 +51,7 @@ pub(super) struct Lines {
     is_ended: bool,
 }
 
-impl Lines {
+impl SourceLines {
     pub(super) fn open(path: &Path, reading: &Reading<'_>) -> Result<Self> {
         let failed = |cause| unreadable(path, cause);
         let mut file = File::open(path).map_err(failed)?;
@@ -288,7 +288,7 @@ mod tests {
         fs::write(&path, bytes).unwrap();
         let mut lines = Vec::new();
         let tree = Tree::gather(limits, |reading| {
-            let mut file = Lines::open(&path, reading)?;
+            let mut file = SourceLines::open(&path, reading)?;
             while file.advance(reading)? {
                 match file.parse::<serde_json::Value>() {
                     Ok(_) => lines.push((file.number(), file.text().to_owned())),

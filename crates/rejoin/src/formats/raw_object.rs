@@ -83,7 +83,7 @@ const TEXT: &str = "text";
 
 /// The fields of an object, and which of them were taken.
 #[derive(Debug)]
-pub(super) struct RawObject<'a>(Vec<(Cow<'a, str>, Field<'a>, Taken)>);
+pub(super) struct RawObject<'a>(Vec<(Cow<'a, str>, Field<'a>, FieldTaken)>);
 
 /// The value of a field.
 #[derive(Debug)]
@@ -95,7 +95,7 @@ enum Field<'a> {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Taken {
+enum FieldTaken {
     Yes,
     No,
 }
@@ -128,7 +128,7 @@ impl<'a> RawObject<'a> {
                 TEXT => Field::Read(map.next_value()?),
                 _ => Field::Raw(map.next_value()?),
             };
-            found.push((name, field, Taken::No));
+            found.push((name, field, FieldTaken::No));
         }
         Ok(Self(found))
     }
@@ -137,14 +137,14 @@ impl<'a> RawObject<'a> {
     pub(super) fn raw(&mut self, name: &str) -> Option<&'a RawValue> {
         let (_, field, taken) = self.0.iter_mut().find(|(own, ..)| own == name)?;
         let Field::Raw(value) = field else { return None };
-        *taken = Taken::Yes;
+        *taken = FieldTaken::Yes;
         Some(value)
     }
 
     /// Takes a field that is a string.
     pub(super) fn text(&mut self, name: &str) -> Option<String> {
         let (_, field, taken) = self.0.iter_mut().find(|(own, ..)| own == name)?;
-        *taken = Taken::Yes;
+        *taken = FieldTaken::Yes;
         match field {
             Field::Raw(value) => serde_json::from_str(value.get()).ok(),
             Field::Read(value) => value.as_str().map(str::to_owned),
@@ -163,7 +163,7 @@ impl<'a> RawObject<'a> {
 
     /// Returns the fields that were not taken.
     pub(super) fn rest(&self) -> Fields {
-        self.fields(|taken| taken == Taken::No)
+        self.fields(|taken| taken == FieldTaken::No)
     }
 
     /// Returns every field, taken or not.
@@ -178,7 +178,7 @@ impl<'a> RawObject<'a> {
         fields
     }
 
-    fn fields(&self, which: impl Fn(Taken) -> bool) -> Fields {
+    fn fields(&self, which: impl Fn(FieldTaken) -> bool) -> Fields {
         let mut fields = Fields::new();
         for (name, field, _) in self.0.iter().filter(|(.., taken)| which(*taken)) {
             let value = match field {

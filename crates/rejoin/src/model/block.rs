@@ -274,15 +274,17 @@ impl<'de> Visitor<'de> for BlockVisitor {
     /// Rejoin writes the type first, so the fields can be read straight into place. A derived tagged enum
     /// would buffer each block first, which costs a third of a load.
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Block, A::Error> {
-        let Some(first) = map.next_key::<Name<'de>>()? else { return Ok(Block::Other(Other::default())) };
+        let Some(first) = map.next_key::<BorrowedName<'de>>()? else {
+            return Ok(Block::Other(Other::default()));
+        };
         if first.0 == "type" {
-            let kind = map.next_value::<Name<'de>>()?.0;
+            let kind = map.next_value::<BorrowedName<'de>>()?.0;
             return read_kind(&kind, map);
         }
         // Another program wrote it: gather the fields, find the type, and read them again in our order.
         let mut fields = Fields::new();
         fields.set(first.0, map.next_value()?);
-        while let Some(name) = map.next_key::<Name<'de>>()? {
+        while let Some(name) = map.next_key::<BorrowedName<'de>>()? {
             fields.set(name.0, map.next_value()?);
         }
         reorder(fields).map_err(de::Error::custom)
@@ -302,7 +304,7 @@ fn reorder(fields: Fields) -> Result<Block, serde_json::Error> {
 }
 
 fn read_kind<'de, A: MapAccess<'de>>(kind: &str, mut map: A) -> Result<Block, A::Error> {
-    let mut parts = Parts::default();
+    let mut parts = BlockFields::default();
     let known = match kind {
         "text" | "summary" => &["text"][..],
         "thinking" => &["text", "signature"],
@@ -312,7 +314,7 @@ fn read_kind<'de, A: MapAccess<'de>>(kind: &str, mut map: A) -> Result<Block, A:
         "snapshot" => &["data"],
         _ => &[],
     };
-    while let Some(Name(name)) = map.next_key::<Name<'de>>()? {
+    while let Some(BorrowedName(name)) = map.next_key::<BorrowedName<'de>>()? {
         if !known.contains(&name.as_ref()) {
             parts.extra.set(name, map.next_value()?);
             continue;
@@ -331,7 +333,7 @@ fn read_kind<'de, A: MapAccess<'de>>(kind: &str, mut map: A) -> Result<Block, A:
 
 /// The fields of any known kind while they are read; each kind uses a few.
 #[derive(Default)]
-struct Parts {
+struct BlockFields {
     text: String,
     id: String,
     json: Json,
@@ -341,7 +343,7 @@ struct Parts {
     extra: Fields,
 }
 
-impl Parts {
+impl BlockFields {
     fn into_block(self, kind: &str) -> Block {
         let Self { text, id, json, first, second, is_error, extra } = self;
         let media = |kind| {
@@ -370,25 +372,25 @@ impl Parts {
 }
 
 /// A short string that is usually borrowed from the input.
-pub(crate) struct Name<'de>(pub(crate) Cow<'de, str>);
+pub(crate) struct BorrowedName<'de>(pub(crate) Cow<'de, str>);
 
-impl<'de> Deserialize<'de> for Name<'de> {
+impl<'de> Deserialize<'de> for BorrowedName<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct NameVisitor;
 
         impl<'de> Visitor<'de> for NameVisitor {
-            type Value = Name<'de>;
+            type Value = BorrowedName<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a string")
             }
 
-            fn visit_borrowed_str<E: de::Error>(self, text: &'de str) -> Result<Name<'de>, E> {
-                Ok(Name(Cow::Borrowed(text)))
+            fn visit_borrowed_str<E: de::Error>(self, text: &'de str) -> Result<BorrowedName<'de>, E> {
+                Ok(BorrowedName(Cow::Borrowed(text)))
             }
 
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Name<'de>, E> {
-                Ok(Name(Cow::Owned(text.to_owned())))
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<BorrowedName<'de>, E> {
+                Ok(BorrowedName(Cow::Owned(text.to_owned())))
             }
         }
 

@@ -11,7 +11,7 @@ use crate::model::{Block, Conversation, Fields, Json, Message, Role, Text, Think
 
 /// Reads a body, or gives up.
 pub(super) fn read(body: &str) -> Option<Message> {
-    let mut reader = Reader { rest: body };
+    let mut reader = MessageReader { rest: body };
     reader.expect("{\"role\":")?;
     let role: Role = reader.string()?.parse().ok()?;
     reader.expect(",\"created_at\":")?;
@@ -26,7 +26,7 @@ pub(super) fn read(body: &str) -> Option<Message> {
 
 /// Reads a header that holds a project, a title or both, as most do, or gives up.
 pub(super) fn read_header(header: &str) -> Option<Conversation> {
-    let mut reader = Reader { rest: header };
+    let mut reader = MessageReader { rest: header };
     let mut conversation = Conversation::new();
     reader.expect("{")?;
     if reader.expect("\"project\":").is_some() {
@@ -41,11 +41,11 @@ pub(super) fn read_header(header: &str) -> Option<Conversation> {
 }
 
 /// What is left to read.
-struct Reader<'a> {
+struct MessageReader<'a> {
     rest: &'a str,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> MessageReader<'a> {
     fn expect(&mut self, text: &str) -> Option<()> {
         self.rest = self.rest.strip_prefix(text)?;
         Some(())
@@ -177,7 +177,7 @@ impl<'a> Reader<'a> {
     /// A value as it stands. A string needs no more than its end; anything else is checked on the way.
     fn json(&mut self) -> Option<Json> {
         let length = match self.rest.strip_prefix('"') {
-            Some(content) => Reader { rest: content }.length()? + 2,
+            Some(content) => MessageReader { rest: content }.length()? + 2,
             None => {
                 let mut values = serde_json::Deserializer::from_str(self.rest).into_iter::<&'a RawValue>();
                 values.next()?.ok()?;

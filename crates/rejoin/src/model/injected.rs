@@ -110,7 +110,7 @@ markers! {
 }
 
 /// A part of a text, with a name if a program added it.
-type Piece<'t> = (Option<&'static str>, &'t str);
+type InjectedPiece<'t> = (Option<&'static str>, &'t str);
 
 /// What a message without a known marker is called whose program said that it added it.
 const INSTRUCTIONS: &str = "instructions";
@@ -199,8 +199,8 @@ fn marker_at(text: &str, is_meant: impl Fn(Program) -> bool) -> Option<&'static 
 
 /// Cuts a text into what was said and what was added. An addition begins a line, or follows another one; what
 /// has no end of its own, or begins in no tag, counts at the beginning only.
-fn split(text: &str) -> Vec<Piece<'_>> {
-    let mut pieces: Vec<Piece<'_>> = Vec::new();
+fn split(text: &str) -> Vec<InjectedPiece<'_>> {
+    let mut pieces: Vec<InjectedPiece<'_>> = Vec::new();
     // What was said goes from `said` to `at`.
     let (mut said, mut at) = (0, 0);
     // What is not found once is not there further on either.
@@ -246,7 +246,7 @@ fn split(text: &str) -> Vec<Piece<'_>> {
     pieces
 }
 
-fn push_said<'t>(pieces: &mut Vec<Piece<'t>>, said: &'t str) {
+fn push_said<'t>(pieces: &mut Vec<InjectedPiece<'t>>, said: &'t str) {
     if !said.trim().is_empty() {
         pieces.push((None, said));
     }
@@ -269,7 +269,7 @@ mod tests {
 
     #[test]
     fn what_was_said_is_told_from_what_was_added() {
-        let cases: [(&str, &[Piece<'_>]); 8] = [
+        let cases: [(&str, &[InjectedPiece<'_>]); 8] = [
             ("Where to eat?", &[(None, "Where to eat?")]),
             (" ", &[(None, " ")]),
             (

@@ -137,12 +137,12 @@ const FEW: usize = 64;
 pub struct Fields {
     entries: Vec<(String, Json)>,
     /// Where each name stands, once there are many; whoever writes a file may write any number of them.
-    places: Option<Box<Places>>,
+    places: Option<Box<FieldPlaces>>,
 }
 
 /// Apart from the fields, because almost none have one.
 #[derive(Clone, Debug)]
-struct Places(HashMap<String, usize>);
+struct FieldPlaces(HashMap<String, usize>);
 
 impl PartialEq for Fields {
     fn eq(&self, other: &Self) -> bool {
@@ -184,7 +184,7 @@ impl Fields {
         self.entries.push((name, value));
         if self.places.is_none() && self.entries.len() > FEW {
             let names = self.entries.iter().enumerate().map(|(place, (name, _))| (name.clone(), place));
-            self.places = Some(Box::new(Places(names.collect())));
+            self.places = Some(Box::new(FieldPlaces(names.collect())));
         }
     }
 

@@ -7,7 +7,7 @@ use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::error::{Error, Result};
-use crate::model::block::Name;
+use crate::model::block::BorrowedName;
 use crate::model::fast_parse;
 use crate::model::{Block, Digest, Fields, Json, MessageId, Time};
 
@@ -240,7 +240,7 @@ impl<'de> Visitor<'de> for MessageVisitor {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<Message, A::Error> {
         let mut role = None;
         let mut message = Message::new(Role::User, Vec::new());
-        while let Some(Name(name)) = map.next_key::<Name<'de>>()? {
+        while let Some(BorrowedName(name)) = map.next_key::<BorrowedName<'de>>()? {
             match name.as_ref() {
                 "role" => role = Some(map.next_value()?),
                 "created_at" => message.created_at = map.next_value()?,

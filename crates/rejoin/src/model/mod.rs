@@ -38,7 +38,7 @@ pub(crate) use message::SOURCE;
 pub use message::{Message, PrivacyNotes, Redacted, Role, StoredMessage, Usage};
 pub use plain_text::PlainText;
 pub(crate) use plain_text::beginning;
-pub(crate) use preview::{INJECTED, Previews, preview};
+pub(crate) use preview::{INJECTED, PreviewTexts, preview};
 pub use time::Time;
 pub(crate) use visible::{is_invisible, visible};
 pub use words::WordQuery;

@@ -77,14 +77,14 @@ impl Message {
 /// The previews of messages that are visited in order of arrival. Both are
 /// empty until somebody said something.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Previews {
+pub(crate) struct PreviewTexts {
     /// The first thing that the user said.
     pub(crate) first: String,
     /// The newest reply.
     pub(crate) last: String,
 }
 
-impl Previews {
+impl PreviewTexts {
     /// Takes the next message into account.
     pub(crate) fn note(&mut self, message: &Message) {
         if self.first.is_empty() {
@@ -156,10 +156,10 @@ mod tests {
             text(Role::Tool, "nothing"),
         ];
 
-        let mut previews = Previews::default();
+        let mut previews = PreviewTexts::default();
         said.iter().for_each(|message| previews.note(message));
 
-        let expected = Previews { first: "Where is my bicycle?".into(), last: "In the shed.".into() };
+        let expected = PreviewTexts { first: "Where is my bicycle?".into(), last: "In the shed.".into() };
         assert_eq!(previews, expected);
     }
 }

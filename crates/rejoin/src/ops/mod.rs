@@ -23,13 +23,13 @@ mod verify;
 mod view;
 
 pub(crate) use attachment::{
-    AttachmentWriter, Detached, Settled, cards, erase_unused, fill, read as read_attachment, settle,
+    AttachmentWriter, Detached, SettledCard, cards, erase_unused, fill, read as read_attachment, settle,
 };
 pub use compact::{Spoken, Summarised};
 pub use contents::Contents;
 pub(crate) use contents::{contents, prove};
 #[cfg(feature = "vault")]
-pub(crate) use convert::{Base, Moment, compare, convert};
+pub(crate) use convert::{Base, StoreMoment, compare, convert};
 pub use diagnose::{Ailment, Diagnosis, Severity, Viewpoint};
 pub(crate) use diagnose::{diagnose_contents, diagnose_place, unusable};
 #[cfg(feature = "formats")]
@@ -37,16 +37,16 @@ pub use export::Extent;
 #[cfg(feature = "formats")]
 pub(crate) use export::{Naming, add_to_tree, view_tree};
 #[cfg(feature = "formats")]
-pub(crate) use import::{Destination, Queue, import, is_used_here};
-#[cfg(feature = "formats")]
 pub use import::{Import, ImportMode, Imported, ImportedAs, ImportedConversation};
+#[cfg(feature = "formats")]
+pub(crate) use import::{ImportDestination, ImportQueue, import, is_used_here};
 pub use prepare::Limits;
 pub(crate) use prepare::{Preparation, ReadyTurn, check_title, in_line, redacted, stamp};
 #[cfg(feature = "redact")]
 pub(crate) use redact::HashKey;
 #[cfg(not(feature = "redact"))]
 pub(crate) use redact::Redaction;
-pub(crate) use redact::{Cleaning, KeepKey, Redactor, Tally};
+pub(crate) use redact::{Cleaning, KeepKey, RedactionTally, Redactor};
 #[cfg(feature = "redact")]
 pub use redact::{Personal, Redaction};
 #[cfg(feature = "redact")]

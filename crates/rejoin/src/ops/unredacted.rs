@@ -23,7 +23,7 @@ pub(crate) struct Redactor<'a>(Infallible, PhantomData<&'a ()>);
 #[derive(Debug)]
 pub(crate) struct Cleaned {
     pub(crate) message: Message,
-    pub(crate) tally: Tally,
+    pub(crate) tally: RedactionTally,
 }
 
 impl Redactor<'_> {
@@ -31,19 +31,19 @@ impl Redactor<'_> {
         match self.0 {}
     }
 
-    pub(crate) fn header(&self, _: &Conversation, _: &mut Tally) -> Option<Conversation> {
+    pub(crate) fn header(&self, _: &Conversation, _: &mut RedactionTally) -> Option<Conversation> {
         match self.0 {}
     }
 
-    pub(crate) fn text(&self, _: &str, _: &mut Tally) -> Option<String> {
+    pub(crate) fn text(&self, _: &str, _: &mut RedactionTally) -> Option<String> {
         match self.0 {}
     }
 
-    pub(crate) fn name(&self, _: &str, _: &mut Tally) -> Option<String> {
+    pub(crate) fn name(&self, _: &str, _: &mut RedactionTally) -> Option<String> {
         match self.0 {}
     }
 
-    pub(crate) fn line(&self, _: &str, _: &mut Tally) -> Option<String> {
+    pub(crate) fn line(&self, _: &str, _: &mut RedactionTally) -> Option<String> {
         match self.0 {}
     }
 
@@ -69,9 +69,9 @@ impl Read for Cleaning<'_> {
 
 /// What was taken out: nothing.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Tally(());
+pub(crate) struct RedactionTally(());
 
-impl Tally {
+impl RedactionTally {
     pub(crate) const fn is_empty(&self) -> bool {
         true
     }

@@ -30,7 +30,7 @@
 
 #[cfg(doctest)]
 #[doc = include_str!("../../../../docs/service.md")]
-struct Page;
+struct ServicePage;
 
 mod input;
 mod list;
@@ -60,7 +60,7 @@ pub use crate::formats::agent_voice::string_enum::{
 use crate::formats::agent_voice::{frame, record};
 use crate::model::{ConversationId, Hold, StoredConversation, StoredMessage, Time};
 use crate::store::REPACK_EVERY;
-use waiting::Waiting;
+use waiting::WaitingWrites;
 
 /// Records are kept so long unless another retention is set.
 const DAYS: u32 = 30;
@@ -73,7 +73,7 @@ pub struct ConversationStorageService {
     retention: Retention,
     /// After how many changes a record is repacked.
     repack_every: u32,
-    waiting: Mutex<Waiting>,
+    waiting: Mutex<WaitingWrites>,
     /// Held by whoever makes a write that waited, or purges.
     making: Mutex<()>,
 }
@@ -129,7 +129,7 @@ impl ConversationStorageService {
         self.waiting().strains.take()
     }
 
-    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+    fn waiting(&self) -> MutexGuard<'_, WaitingWrites> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

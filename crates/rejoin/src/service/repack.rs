@@ -18,7 +18,7 @@ const BUDGET: Duration = Duration::from_secs(1);
 
 /// From where updates are counted.
 #[derive(Serialize, Deserialize)]
-struct Mark {
+struct RepackMark {
     /// When the record was last repacked; none when it never was.
     #[serde(skip_serializing_if = "Option::is_none")]
     at: Option<Time>,
@@ -57,13 +57,13 @@ fn repack_if_due(archive: &Archive, id: ConversationId, every: u32) -> Result<()
         return Ok(());
     }
     let Some(mark) = recalled(archive, id)? else {
-        return remember(archive, id, &Mark { at: None, version: version - 1 });
+        return remember(archive, id, &RepackMark { at: None, version: version - 1 });
     };
     // Where what is void is little beside the rest it stays, and nothing is claimed.
     if version >= mark.version + u64::from(every)
         && archive.maintenance().run(Task::RepackOne(id), BUDGET)? == 0
     {
-        remember(archive, id, &Mark { at: Some(archive.now()), version })?;
+        remember(archive, id, &RepackMark { at: Some(archive.now()), version })?;
     }
     Ok(())
 }
@@ -77,11 +77,11 @@ pub(super) fn repacked_at(archive: &Archive, id: ConversationId) -> Result<Optio
     }
 }
 
-fn recalled(archive: &Archive, id: ConversationId) -> Result<Option<Mark>> {
+fn recalled(archive: &Archive, id: ConversationId) -> Result<Option<RepackMark>> {
     let text = archive.state().recall_for(id, NAME)?;
     Ok(text.and_then(|text| serde_json::from_str(&text).ok()))
 }
 
-fn remember(archive: &Archive, id: ConversationId, mark: &Mark) -> Result<()> {
+fn remember(archive: &Archive, id: ConversationId, mark: &RepackMark) -> Result<()> {
     archive.replace_for(id, NAME, Some(Json::of(mark)?.as_str()))
 }

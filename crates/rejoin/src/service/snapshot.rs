@@ -36,13 +36,13 @@ pub struct RecoverySnapshot {
 
 /// As it is stored.
 #[derive(Serialize, Deserialize)]
-struct Stored<S> {
+struct StoredSnapshot<S> {
     version: u32,
     snapshot: S,
 }
 
 #[derive(Deserialize)]
-struct Version {
+struct SnapshotVersion {
     version: u32,
 }
 
@@ -55,7 +55,7 @@ impl ConversationStorageService {
         check_frames(&snapshot.messages)?;
         let archive = self.opened()?;
         archive.conversation(id)?;
-        let stored = Stored { version: VERSION, snapshot: redacted(&archive, snapshot) };
+        let stored = StoredSnapshot { version: VERSION, snapshot: redacted(&archive, snapshot) };
         let text = serde_json::to_string(&stored).expect("a snapshot is plain data");
         archive.limits().check_turn(text.len() as u64)?;
         let written = put(&archive, id, &text);
@@ -126,13 +126,13 @@ fn if_torn<T>(error: Error, then: impl FnOnce() -> Result<T>) -> Result<T> {
 fn read(archive: &Archive, id: ConversationId) -> Result<Option<RecoverySnapshot>> {
     let Some(text) = archive.state().recall_for(id, NAME)? else { return Ok(None) };
     let corrupt = |cause| Error::corrupt("read a snapshot").because(cause);
-    let Version { version } = serde_json::from_str(&text).map_err(corrupt)?;
+    let SnapshotVersion { version } = serde_json::from_str(&text).map_err(corrupt)?;
     if version > VERSION {
         return Err(Error::new(
             ErrorKind::Unsupported,
             format!("the snapshot has version `{version}`, this program reads up to `{VERSION}`"),
         ));
     }
-    let Stored { snapshot, .. } = serde_json::from_str(&text).map_err(corrupt)?;
+    let StoredSnapshot { snapshot, .. } = serde_json::from_str(&text).map_err(corrupt)?;
     Ok(Some(snapshot))
 }

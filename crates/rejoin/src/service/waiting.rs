@@ -30,7 +30,7 @@ const MOST_BYTES: usize = 64 << 20;
 
 /// What waits, and what nobody was told yet.
 #[derive(Default)]
-pub(super) struct Waiting {
+pub(super) struct WaitingWrites {
     writes: VecDeque<Waiter>,
     /// The writes that are being made for their callers. A purge strikes those
     /// of its record, which then do not wait.
@@ -40,11 +40,11 @@ pub(super) struct Waiting {
     breaker: Breaker,
     /// True when there was no room at the last failure.
     is_full: bool,
-    reopen: Option<Box<Reopen>>,
+    reopen: Option<Box<ReopenService>>,
     is_store_in_doubt: bool,
 }
 
-type Reopen = dyn FnMut() -> Result<Archive> + Send;
+type ReopenService = dyn FnMut() -> Result<Archive> + Send;
 
 /// Tells one write from another.
 type Ticket = u64;
@@ -62,12 +62,12 @@ enum Begun {
 struct Waiter {
     ticket: Ticket,
     id: ConversationId,
-    write: Write,
+    write: PendingWrite,
     /// How many bytes it has, as it would be written.
     bytes: usize,
 }
 
-impl Waiting {
+impl WaitingWrites {
     fn issue(&mut self) -> Ticket {
         self.last_ticket += 1;
         self.last_ticket
@@ -79,7 +79,7 @@ impl Waiting {
 
     /// Lets a write wait, unless the last one of its record that waits is the same.
     /// Tells its caller what becomes of it.
-    fn push(&mut self, ticket: Ticket, id: ConversationId, write: Write) -> &'static str {
+    fn push(&mut self, ticket: Ticket, id: ConversationId, write: PendingWrite) -> &'static str {
         if self.writes.iter().rfind(|one| one.id == id).is_some_and(|last| last.write == write) {
             return FULL;
         }
@@ -99,7 +99,7 @@ impl Waiting {
 
 /// A write that can be made later, whatever of it was made before.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Write {
+pub(super) enum PendingWrite {
     /// A record is to be new.
     Create(ConversationRecordInput),
     /// A record is to be there, in place of this snapshot of its session.
@@ -108,7 +108,7 @@ pub(super) enum Write {
     Change(ConversationId, ConversationRecordMutation),
 }
 
-impl Write {
+impl PendingWrite {
     const fn names_version(&self) -> bool {
         matches!(self, Self::Change(_, ConversationRecordMutation { blob_version: Some(_), .. }))
     }
@@ -213,7 +213,8 @@ impl ConversationStorageService {
                     break;
                 }
                 Err(error)
-                    if error.kind() == ErrorKind::NotFound && matches!(next.write, Write::Change(..)) =>
+                    if error.kind() == ErrorKind::NotFound
+                        && matches!(next.write, PendingWrite::Change(..)) =>
                 {
                     tracing::warn!(record = %next.id, "a change waited for a record that is gone");
                 }
@@ -235,7 +236,7 @@ impl ConversationStorageService {
     pub(super) fn write(
         &self,
         id: ConversationId,
-        later: impl FnOnce() -> Write,
+        later: impl FnOnce() -> PendingWrite,
         work: impl FnOnce(&Archive) -> Result<()>,
     ) -> Result<()> {
         let begun = (self.clock)();
@@ -286,7 +287,7 @@ impl ConversationStorageService {
 
     /// Lets a write wait that was begun, unless its record was purged meanwhile.
     /// Tells its caller what becomes of it.
-    fn let_wait(&self, ticket: Ticket, id: ConversationId, write: Write) -> &'static str {
+    fn let_wait(&self, ticket: Ticket, id: ConversationId, write: PendingWrite) -> &'static str {
         let mut waiting = self.waiting();
         if waiting.under_way.remove(&ticket).is_none() {
             return PURGED;
@@ -373,7 +374,7 @@ fn log_failure(tried: Result<usize>) {
     }
 }
 
-impl fmt::Debug for Waiting {
+impl fmt::Debug for WaitingWrites {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Waiting").field("writes", &self.writes).finish_non_exhaustive()
     }

@@ -7,7 +7,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::formats::agent_voice::{frame, record};
 use crate::model::{Conversation, ConversationId, Metrics, StoredConversation, StoredMessage};
 use crate::service::input::{check_frames, count, messages};
-use crate::service::waiting::Write;
+use crate::service::waiting::PendingWrite;
 use crate::service::{
     ConversationRecord, ConversationRecordInput, ConversationRecordMutation, ConversationStorageService,
     MessageFrame, blob_version, snapshot,
@@ -22,7 +22,7 @@ impl ConversationStorageService {
     /// On a full disk the error says so, and the record waits: see [`ConversationStorageService::retry`].
     pub fn create_record(&self, record: &ConversationRecordInput) -> Result<ConversationRecord> {
         let id = record.conversation_id.parse()?;
-        self.write(id, || Write::Create(record.clone()), |archive| begin(archive, id, record))?;
+        self.write(id, || PendingWrite::Create(record.clone()), |archive| begin(archive, id, record))?;
         self.read(id)
     }
 
@@ -39,7 +39,7 @@ impl ConversationStorageService {
         let id = conversation_id.parse()?;
         self.write(
             id,
-            || Write::Change(id, mutation.clone()),
+            || PendingWrite::Change(id, mutation.clone()),
             |archive| change(archive, id, mutation, &|_| ()),
         )?;
         self.repack_if_due(id);
@@ -53,7 +53,7 @@ impl ConversationStorageService {
         let later = || {
             // What cannot be looked at is not taken away later.
             let seen = self.opened().and_then(|archive| snapshot::digest(&archive, id)).unwrap_or_default();
-            Write::Commit(record.clone(), seen)
+            PendingWrite::Commit(record.clone(), seen)
         };
         self.write(id, later, |archive| commit(archive, id, record))?;
         snapshot::forget(&self.opened()?, id)?;

@@ -69,12 +69,12 @@ pub(crate) fn create_private(path: &Path) -> io::Result<()> {
 
 /// A file of one's own beside `path`, 0600, to be filled and then published under that name.
 /// Until then it is gone when it is dropped.
-pub(crate) fn draft(path: &Path) -> io::Result<Draft> {
+pub(crate) fn draft(path: &Path) -> io::Result<DraftFile> {
     draft_in(directory_of(path), path)
 }
 
 /// The same in another directory of the same file system, where whoever finds it may erase it.
-pub(crate) fn draft_in(directory: &Path, path: &Path) -> io::Result<Draft> {
+pub(crate) fn draft_in(directory: &Path, path: &Path) -> io::Result<DraftFile> {
     loop {
         let mut name = path.file_name().unwrap_or_default().to_owned();
         // A hasher of the standard library begins with a random number.
@@ -83,7 +83,7 @@ pub(crate) fn draft_in(directory: &Path, path: &Path) -> io::Result<Draft> {
         let own = directory.join(name);
         match OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&own) {
             Ok(file) => {
-                let draft = Draft { file, path: own, has_name: false };
+                let draft = DraftFile { file, path: own, has_name: false };
                 restore_owner(&draft.file)?;
                 return Ok(draft);
             }
@@ -95,13 +95,13 @@ pub(crate) fn draft_in(directory: &Path, path: &Path) -> io::Result<Draft> {
 
 /// A file that is being filled. Unless it gets its name, it is gone when it is dropped.
 #[derive(Debug)]
-pub(crate) struct Draft {
+pub(crate) struct DraftFile {
     file: File,
     path: PathBuf,
     has_name: bool,
 }
 
-impl Draft {
+impl DraftFile {
     /// The file, open to be read and written.
     pub(crate) const fn as_file(&self) -> &File {
         &self.file
@@ -134,7 +134,7 @@ impl Draft {
     }
 }
 
-impl Drop for Draft {
+impl Drop for DraftFile {
     fn drop(&mut self) {
         if !self.has_name {
             let _ = std::fs::remove_file(&self.path);
@@ -165,7 +165,7 @@ pub(crate) fn drafter(name: &str) -> Option<&str> {
 
 /// Whether a file that exists may be replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Existing {
+pub(crate) enum Overwrite {
     Keep,
     Replace,
 }
@@ -173,14 +173,14 @@ pub(crate) enum Existing {
 /// Gives a draft its name once its bytes are safe: sync, rename, sync of the directory.
 ///
 /// When this fails, a file that was to be new is not there: it would stand in the way of the next attempt.
-pub(crate) fn publish(draft: Draft, path: &Path, existing: Existing) -> io::Result<()> {
+pub(crate) fn publish(draft: DraftFile, path: &Path, existing: Overwrite) -> io::Result<()> {
     draft.as_file().sync_all()?;
     match existing {
-        Existing::Keep => draft.persist_noclobber(path),
-        Existing::Replace => draft.persist(path),
+        Overwrite::Keep => draft.persist_noclobber(path),
+        Overwrite::Replace => draft.persist(path),
     }?;
     let synced = sync_parent(path);
-    if synced.is_err() && existing == Existing::Keep {
+    if synced.is_err() && existing == Overwrite::Keep {
         // The first error is the one to tell.
         let _ = remove(path);
     }
@@ -227,12 +227,12 @@ pub(crate) fn fill_empty(_: &Path, _: u64) -> io::Result<()> {
 }
 
 /// Gives a draft its name, unless there is a file of that name. Neither is durable yet.
-pub(crate) fn name(draft: Draft, path: &Path) -> io::Result<()> {
+pub(crate) fn name(draft: DraftFile, path: &Path) -> io::Result<()> {
     draft.persist_noclobber(path)
 }
 
 /// Gives a draft its name at once. A power cut may lose it.
-pub(crate) fn publish_unsynced(draft: Draft, path: &Path) -> io::Result<()> {
+pub(crate) fn publish_unsynced(draft: DraftFile, path: &Path) -> io::Result<()> {
     draft.persist(path)
 }
 

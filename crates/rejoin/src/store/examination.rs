@@ -27,7 +27,7 @@ pub(crate) struct Examination {
     /// Who uses it.
     pub(crate) holders: Holders,
     /// The schema's version and how many messages the search index lacks, or why that cannot be told.
-    pub(crate) opened: Result<Opened>,
+    pub(crate) opened: Result<StoreCondition>,
     /// The library underneath, by name and version.
     pub(crate) engine: String,
     /// The version of the schema that this program writes.
@@ -36,7 +36,7 @@ pub(crate) struct Examination {
 
 /// What a store says once it is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Opened {
+pub(crate) struct StoreCondition {
     /// The version of its schema.
     pub(crate) schema: i32,
     /// How many messages the search index lacks.

@@ -50,16 +50,16 @@ impl<'q> Hits<'q> {
     }
 
     /// The page of what was found.
-    pub(crate) fn into_page(self, damage: Damage) -> Page<Hit> {
+    pub(crate) fn into_page(self, damage: SearchDamage) -> Page<Hit> {
         Page { damaged: damage.0, ..self.query.page_of(self.found) }
     }
 }
 
 /// What could not be looked at, in words, each once.
 #[derive(Default)]
-pub(crate) struct Damage(Vec<String>);
+pub(crate) struct SearchDamage(Vec<String>);
 
-impl Damage {
+impl SearchDamage {
     /// Takes in what a visit names that went on past damage.
     pub(crate) fn take_told(&mut self, visited: Result<()>) -> Result<()> {
         match visited {

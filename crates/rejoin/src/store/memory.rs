@@ -23,11 +23,11 @@ pub type MemoryStore = Keeper<Memory>;
 /// Stores rows in memory. A clone is another handle on the same memory.
 #[derive(Clone, Default)]
 pub struct Memory {
-    shared: Arc<Shared>,
+    shared: Arc<SharedMemory>,
 }
 
 #[derive(Default)]
-struct Shared {
+struct SharedMemory {
     /// Whoever reads holds the snapshot that it reads.
     tables: Mutex<Arc<Tables>>,
     /// Held by whoever commits, who reads like anybody else until there is something to store.

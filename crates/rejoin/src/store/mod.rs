@@ -46,13 +46,13 @@ pub use crate::model::WordQuery;
 pub(crate) use content_hash::{ContentHash, ContentHasher};
 pub use displaced::Displaced;
 pub(crate) use durable::beside;
-pub(crate) use examination::{Examination, Holders, Opened};
+pub(crate) use examination::{Examination, Holders, StoreCondition};
 #[cfg(feature = "jsonl")]
 pub use jsonl::{JsonlOptions, JsonlStore};
 pub use keeper::Keeper;
 pub use memory::MemoryStore;
 pub(crate) use newest::newest_stamp;
-pub(crate) use notice::{Notice, NoticeName, Told, notices, put_notice};
+pub(crate) use notice::{Notice, NoticeKind, NoticeName, notices, put_notice};
 pub use owner::{Foreign, User};
 pub(crate) use quarantined::Quarantined;
 pub(crate) use query::Stamp;

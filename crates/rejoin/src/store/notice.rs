@@ -25,13 +25,13 @@ pub(crate) struct Notice {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) conversation: Option<ConversationId>,
     #[serde(flatten)]
-    pub(crate) told: Told,
+    pub(crate) told: NoticeKind,
 }
 
 /// What can be told.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "event")]
-pub(crate) enum Told {
+pub(crate) enum NoticeKind {
     /// A record does not open.
     #[serde(rename = "record.quarantined")]
     Quarantined { what: String, reason: String },
@@ -70,7 +70,7 @@ pub(crate) fn put_notice(
     log: &dyn Read,
     at: Time,
     conversation: Option<ConversationId>,
-    told: Told,
+    told: NoticeKind,
     safety: Safety,
 ) -> Result<()> {
     let notice = Notice { at, after: newest_stamp(log, 0)?, conversation, told };
@@ -115,7 +115,7 @@ mod tests {
     #[test]
     fn only_the_newest_notices_are_kept() {
         let store = MemoryStore::new();
-        let slow = |milliseconds| Told::Slow { milliseconds };
+        let slow = |milliseconds| NoticeKind::Slow { milliseconds };
 
         for number in 0..105 {
             put_notice(
@@ -129,7 +129,8 @@ mod tests {
             .unwrap();
         }
 
-        let kept: Vec<Told> = notices(&store).unwrap().into_iter().map(|(_, notice)| notice.told).collect();
+        let kept: Vec<NoticeKind> =
+            notices(&store).unwrap().into_iter().map(|(_, notice)| notice.told).collect();
         assert_eq!(kept, (5..105).map(slow).collect::<Vec<_>>());
     }
 

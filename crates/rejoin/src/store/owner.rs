@@ -77,23 +77,23 @@ impl User {
     }
 
     /// The same, and tells whether it is a link.
-    fn step(self, directory: &Path) -> Result<Way, Foreign> {
-        let Ok(found) = directory.symlink_metadata() else { return Ok(Way::Unknown) };
+    fn step(self, directory: &Path) -> Result<PathWay, Foreign> {
+        let Ok(found) = directory.symlink_metadata() else { return Ok(PathWay::Unknown) };
         let is_kept = |foreign: Option<Foreign>| match foreign.filter(|foreign| !foreign.is_sticky()) {
             Some(foreign) => Err(foreign),
             None => Ok(()),
         };
         if !found.is_symlink() {
-            return is_kept(self.check(directory, &found)).map(|()| Way::Straight);
+            return is_kept(self.check(directory, &found)).map(|()| PathWay::Straight);
         }
-        let Ok(real) = directory.canonicalize() else { return Ok(Way::Unknown) };
-        real.ancestors().try_for_each(|above| is_kept(self.look(above))).map(|()| Way::Unknown)
+        let Ok(real) = directory.canonicalize() else { return Ok(PathWay::Unknown) };
+        real.ancestors().try_for_each(|above| is_kept(self.look(above))).map(|()| PathWay::Unknown)
     }
 }
 
 /// How a path leads to a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum PathWay {
     /// Through directories only, so that it has no other name without links.
     Straight,
     /// Perhaps through links.
@@ -169,13 +169,13 @@ pub(super) fn refuse_directory(user: User, path: &Path) -> io::Result<()> {
 
 /// Refuses a directory that another user could replace, with all that is in it: where they can rename any of
 /// the directories above. Once it was not refused, only the user and root can change the way there.
-pub(super) fn refuse_place(user: User, path: &Path) -> io::Result<Way> {
+pub(super) fn refuse_place(user: User, path: &Path) -> io::Result<PathWay> {
     let path = std::path::absolute(path)?;
     let is_simple = path.components().all(|step| matches!(step, Component::RootDir | Component::Normal(_)));
-    let mut way = if is_simple { Way::Straight } else { Way::Unknown };
+    let mut way = if is_simple { PathWay::Straight } else { PathWay::Unknown };
     for above in path.ancestors() {
-        if user.step(above)? == Way::Unknown {
-            way = Way::Unknown;
+        if user.step(above)? == PathWay::Unknown {
+            way = PathWay::Unknown;
         }
     }
     Ok(way)

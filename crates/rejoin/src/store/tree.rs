@@ -31,7 +31,7 @@ pub struct ConversationTree<T> {
     pub(crate) first: Vec<u8>,
     pub(crate) last: Vec<u8>,
     pub(crate) branches: Vec<Branch>,
-    messages: Vec<Message<T>>,
+    messages: Vec<TreeMessage<T>>,
     ids: HashMap<MessageId, u32>,
     roots: u32,
     bytes: u64,
@@ -39,7 +39,7 @@ pub struct ConversationTree<T> {
 
 /// A message of a tree.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Message<T> {
+pub(crate) struct TreeMessage<T> {
     pub(crate) node: Node,
     pub(crate) turn: u32,
     pub(crate) label: Option<Box<[u8]>>,
@@ -112,7 +112,7 @@ impl<T> ConversationTree<T> {
     }
 
     /// The messages, in order of sequence.
-    pub(crate) fn messages(&self) -> &[Message<T>] {
+    pub(crate) fn messages(&self) -> &[TreeMessage<T>] {
         &self.messages
     }
 
@@ -122,7 +122,7 @@ impl<T> ConversationTree<T> {
     }
 
     /// The message with a sequence.
-    pub(crate) fn message(&self, seq: u32) -> Option<&Message<T>> {
+    pub(crate) fn message(&self, seq: u32) -> Option<&TreeMessage<T>> {
         self.place_of(seq).map(|place| &self.messages[place])
     }
 
@@ -132,7 +132,7 @@ impl<T> ConversationTree<T> {
     }
 
     /// The message with a sequence, to change it.
-    pub(crate) fn message_mut(&mut self, seq: u32) -> Option<&mut Message<T>> {
+    pub(crate) fn message_mut(&mut self, seq: u32) -> Option<&mut TreeMessage<T>> {
         self.place_of(seq).map(|place| &mut self.messages[place])
     }
 
@@ -147,8 +147,8 @@ impl<T> ConversationTree<T> {
     }
 
     /// The messages from the root to one.
-    pub(crate) fn path_to(&self, target: u32) -> Vec<&Message<T>> {
-        let parent = |message: &&Message<T>| message.node.parent.and_then(|parent| self.message(parent));
+    pub(crate) fn path_to(&self, target: u32) -> Vec<&TreeMessage<T>> {
+        let parent = |message: &&TreeMessage<T>| message.node.parent.and_then(|parent| self.message(parent));
         let mut path: Vec<_> = std::iter::successors(self.message(target), parent).collect();
         path.reverse();
         path
@@ -171,7 +171,7 @@ impl<T> ConversationTree<T> {
             size,
         };
         let label = new.label.map(Into::into);
-        self.messages.push(Message { node, turn: new.turn, label, is_pinned: new.is_pinned, content });
+        self.messages.push(TreeMessage { node, turn: new.turn, label, is_pinned: new.is_pinned, content });
         self.ids.insert(new.id, new.seq);
         self.bytes += size;
         self.next = self.next.max(new.seq + 1);
@@ -324,7 +324,7 @@ impl<T: AsRef<[u8]> + for<'b> From<&'b [u8]>> ConversationTree<T> {
         }
     }
 
-    fn shown<'t>(&'t self, message: &'t Message<T>) -> MessageRow<'t> {
+    fn shown<'t>(&'t self, message: &'t TreeMessage<T>) -> MessageRow<'t> {
         let node = &message.node;
         MessageRow {
             id: node.id,

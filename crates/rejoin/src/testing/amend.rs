@@ -4,7 +4,7 @@ use crate::error::{ErrorKind, Result};
 use crate::model::{Branch, Head, Hold, MessageId, Status};
 use crate::store::{Change, Facets, Note, PreviewUpdate, Row, Selection, Version};
 use crate::testing::append::{stored, two};
-use crate::testing::draft::{Draft, at, conversation, link, message};
+use crate::testing::draft::{DraftTurn, at, conversation, link, message};
 use crate::testing::look::{messages, names, row, told, visible};
 use crate::testing::trial::Trial;
 
@@ -81,7 +81,7 @@ pub(super) fn another_version_is_a_conflict_and_nothing_changes(trial: &mut Tria
 /// Without an expected version, any will do.
 pub(super) fn without_an_expected_version_any_will_do(trial: &mut Trial<'_>) -> Result<()> {
     let id = conversation(1);
-    Draft::opening(id).say("a", "", "hi").append(trial.store())?;
+    DraftTurn::opening(id).say("a", "", "hi").append(trial.store())?;
 
     let first = trial.store().amend(id, None, &Change::Note(message("a"), NOTE), at(900))?;
     let second = trial.store().amend(id, None, &Change::Head(None), at(900))?;
@@ -94,7 +94,7 @@ pub(super) fn without_an_expected_version_any_will_do(trial: &mut Trial<'_>) -> 
 pub(super) fn an_append_does_not_change_the_version(trial: &mut Trial<'_>) -> Result<()> {
     let id = two(trial.store())?;
     let version = trial.store().amend(id, Some(1), &Change::Note(message("a"), NOTE), at(900))?;
-    Draft::to(id).say("c", "b", "on").append(trial.store())?;
+    DraftTurn::to(id).say("c", "b", "on").append(trial.store())?;
 
     let kept = trial.observe(|store| Ok(row(store, id)?.map(|row| row.version)))?;
 
@@ -132,7 +132,7 @@ pub(super) fn a_header_is_replaced_together_with_its_facets(trial: &mut Trial<'_
 /// A head can be moved to any message, and the next root needs none.
 pub(super) fn a_head_can_be_moved(trial: &mut Trial<'_>) -> Result<()> {
     let id = two(trial.store())?;
-    Draft::to(id).say("c", "a", "branch").append(trial.store())?;
+    DraftTurn::to(id).say("c", "a", "branch").append(trial.store())?;
 
     let mut seen = Vec::new();
     for (version, head) in [(1, Some("b")), (2, Some("a")), (3, None)] {
@@ -144,14 +144,14 @@ pub(super) fn a_head_can_be_moved(trial: &mut Trial<'_>) -> Result<()> {
     let head = |name: &str| Some(Head { id: message(name), digest: link(name) });
     let expected = [(head("b"), "a b ".to_owned()), (head("a"), "a ".to_owned()), (None, String::new())];
     assert_eq!(seen, expected);
-    let root = Draft::to(id).linear().say("d", "", "a root at the head").append(trial.store())?;
+    let root = DraftTurn::to(id).linear().say("d", "", "a root at the head").append(trial.store())?;
     assert_eq!(root.seq, stored(4).seq);
     Ok(())
 }
 
 /// A head that names no message of the conversation is not found.
 pub(super) fn a_head_that_names_no_message_is_not_found(trial: &mut Trial<'_>) -> Result<()> {
-    Draft::opening(conversation(2)).say("z", "", "elsewhere").append(trial.store())?;
+    DraftTurn::opening(conversation(2)).say("z", "", "elsewhere").append(trial.store())?;
 
     refuses(trial, 1, &["x", "z"].map(|name| Change::Head(Some(message(name)))), ErrorKind::NotFound)
 }
@@ -178,7 +178,7 @@ pub(super) fn a_branch_is_added_or_replaced(trial: &mut Trial<'_>) -> Result<()>
 
 /// A branch whose head is no message of the conversation is not found.
 pub(super) fn a_branch_whose_head_is_no_message_is_not_found(trial: &mut Trial<'_>) -> Result<()> {
-    Draft::opening(conversation(2)).say("z", "", "elsewhere").append(trial.store())?;
+    DraftTurn::opening(conversation(2)).say("z", "", "elsewhere").append(trial.store())?;
     let branches = ["x", "z"].map(|head| branch("q", "here", head));
 
     refuses(trial, 1, &[Change::Branch(&branches[0]), Change::Branch(&branches[1])], ErrorKind::NotFound)
@@ -203,7 +203,7 @@ pub(super) fn a_branch_can_be_taken_away(trial: &mut Trial<'_>) -> Result<()> {
 /// A note replaces the label and pin of a message, and leaves its body and link alone.
 pub(super) fn a_note_replaces_label_and_pin_only(trial: &mut Trial<'_>) -> Result<()> {
     let id = conversation(1);
-    Draft::opening(id).say("a", "", "hi").pinned("first").say("b", "", "a fork").append(trial.store())?;
+    DraftTurn::opening(id).say("a", "", "hi").pinned("first").say("b", "", "a fork").append(trial.store())?;
     let mut expected = messages(trial.store(), id)?;
     expected[0].label = None;
     expected[0].is_pinned = false;
@@ -215,14 +215,14 @@ pub(super) fn a_note_replaces_label_and_pin_only(trial: &mut Trial<'_>) -> Resul
 
     assert_eq!(trial.observe(|store| messages(store, id))?, expected);
     // What the store remembers about the turn stays too.
-    let turn = Draft::opening(id).say("a", "", "hi").say("b", "", "a fork");
+    let turn = DraftTurn::opening(id).say("a", "", "hi").say("b", "", "a fork");
     assert!(turn.append(trial.store())?.forked, "the first answer said forked");
     Ok(())
 }
 
 /// A note on an unknown message is not found.
 pub(super) fn a_note_on_an_unknown_message_is_not_found(trial: &mut Trial<'_>) -> Result<()> {
-    Draft::opening(conversation(2)).say("z", "", "elsewhere").append(trial.store())?;
+    DraftTurn::opening(conversation(2)).say("z", "", "elsewhere").append(trial.store())?;
 
     refuses(trial, 1, &["x", "z"].map(|name| Change::Note(message(name), NOTE)), ErrorKind::NotFound)
 }

@@ -5,8 +5,8 @@ use std::time::Duration;
 use crate::error::{ErrorKind, Result};
 use crate::model::{ConversationId, Head, Status};
 use crate::store::{Appended, Children, Facets, Put, Row, Safety, Selection, Store, Target};
-use crate::testing::draft::{Draft, at, body, conversation, link, message, state};
-use crate::testing::look::{Shown, blobs, messages, names, row, size, told, visible};
+use crate::testing::draft::{DraftTurn, at, body, conversation, link, message, state};
+use crate::testing::look::{ReadMessage, blobs, messages, names, row, size, told, visible};
 use crate::testing::trial::Trial;
 
 pub(super) const fn stored(seq: u32) -> Appended {
@@ -16,13 +16,13 @@ pub(super) const fn stored(seq: u32) -> Appended {
 /// A conversation of two messages, a and b.
 pub(super) fn two(store: &dyn Store) -> Result<ConversationId> {
     let id = conversation(1);
-    Draft::opening(id).say("a", "", "hi").say("b", "a", "ho").append(store)?;
+    DraftTurn::opening(id).say("a", "", "hi").say("b", "a", "ho").append(store)?;
     Ok(id)
 }
 
 /// Asserts that a turn is refused in this way and that nothing is left of it.
 #[track_caller]
-pub(super) fn refuses(trial: &mut Trial<'_>, turn: &Draft<'_>, kind: ErrorKind) -> Result<()> {
+pub(super) fn refuses(trial: &mut Trial<'_>, turn: &DraftTurn<'_>, kind: ErrorKind) -> Result<()> {
     let before = visible(trial.store())?;
 
     let answer = turn.append(trial.store());
@@ -35,12 +35,12 @@ pub(super) fn refuses(trial: &mut Trial<'_>, turn: &Draft<'_>, kind: ErrorKind) 
 /// What was appended is there when the store is opened again.
 pub(super) fn what_was_appended_is_there_when_opened_again(trial: &mut Trial<'_>) -> Result<()> {
     let id = conversation(1);
-    let turn = Draft::opening(id).say("a", "", "hi").pinned("start").say("b", "a", "ho");
+    let turn = DraftTurn::opening(id).say("a", "", "hi").pinned("start").say("b", "a", "ho");
     let answer = turn.append(trial.store())?;
 
     let read = trial.observe(|store| messages(store, id))?;
 
-    let first = Shown {
+    let first = ReadMessage {
         id: message("a"),
         parent: None,
         seq: 1,
@@ -50,7 +50,7 @@ pub(super) fn what_was_appended_is_there_when_opened_again(trial: &mut Trial<'_>
         is_pinned: true,
         body: body("hi", 0),
     };
-    let second = Shown {
+    let second = ReadMessage {
         id: message("b"),
         parent: Some(message("a")),
         seq: 2,
@@ -67,11 +67,11 @@ pub(super) fn what_was_appended_is_there_when_opened_again(trial: &mut Trial<'_>
 /// All messages of a turn are stored or none.
 pub(super) fn a_turn_is_stored_whole_or_not_at_all(trial: &mut Trial<'_>) -> Result<()> {
     let id = two(trial.store())?;
-    let good = Draft::to(id).say("c", "b", "one").say("d", "c", "two");
+    let good = DraftTurn::to(id).say("c", "b", "one").say("d", "c", "two");
 
     refuses(trial, &good.clone().say("e", "x", "three"), ErrorKind::NotFound)?;
     refuses(trial, &good.clone().say("a", "d", "three"), ErrorKind::Conflict)?;
-    let opening = Draft::opening(conversation(2)).say("c", "", "one").say("d", "x", "two");
+    let opening = DraftTurn::opening(conversation(2)).say("c", "", "one").say("d", "x", "two");
     refuses(trial, &opening, ErrorKind::NotFound)?;
 
     assert_eq!(good.append(trial.store())?, stored(4));
@@ -83,7 +83,7 @@ pub(super) fn a_turn_is_stored_whole_or_not_at_all(trial: &mut Trial<'_>) -> Res
 pub(super) fn a_turn_that_opens_a_conversation_creates_it(trial: &mut Trial<'_>) -> Result<()> {
     let id = conversation(1);
     let facets = Facets { kind: "review".to_owned(), status: Status::Paused, ..Facets::default() };
-    let opening = Draft::opening(id).about(facets.clone(), r#"{"a":1}"#).active(7);
+    let opening = DraftTurn::opening(id).about(facets.clone(), r#"{"a":1}"#).active(7);
     let answer = opening.say("a", "", "hi").append(trial.store())?;
 
     let created = trial.observe(|store| row(store, id))?;
@@ -109,7 +109,7 @@ pub(super) fn a_turn_that_opens_a_conversation_creates_it(trial: &mut Trial<'_>)
 /// It may do so without messages.
 pub(super) fn a_conversation_may_be_opened_without_messages(trial: &mut Trial<'_>) -> Result<()> {
     let id = conversation(1);
-    let answer = Draft::opening(id).append(trial.store())?;
+    let answer = DraftTurn::opening(id).append(trial.store())?;
 
     let created =
         trial.observe(|store| Ok((row(store, id)?.map(|row| row.messages), messages(store, id)?)))?;
@@ -122,29 +122,29 @@ pub(super) fn a_conversation_may_be_opened_without_messages(trial: &mut Trial<'_
 pub(super) fn opening_a_conversation_that_exists_is_a_conflict(trial: &mut Trial<'_>) -> Result<()> {
     let id = two(trial.store())?;
 
-    refuses(trial, &Draft::opening(id), ErrorKind::Conflict)?;
-    refuses(trial, &Draft::opening(id).say("c", "b", "more"), ErrorKind::Conflict)
+    refuses(trial, &DraftTurn::opening(id), ErrorKind::Conflict)?;
+    refuses(trial, &DraftTurn::opening(id).say("c", "b", "more"), ErrorKind::Conflict)
 }
 
 /// A turn that opens nothing and brings no messages is invalid.
 pub(super) fn a_turn_that_does_nothing_is_invalid(trial: &mut Trial<'_>) -> Result<()> {
     let id = two(trial.store())?;
 
-    refuses(trial, &Draft::to(id), ErrorKind::Invalid)
+    refuses(trial, &DraftTurn::to(id), ErrorKind::Invalid)
 }
 
 /// Appending to an unknown conversation is not found.
 pub(super) fn appending_to_an_unknown_conversation_is_not_found(trial: &mut Trial<'_>) -> Result<()> {
     two(trial.store())?;
 
-    refuses(trial, &Draft::to(conversation(2)).say("c", "", "hi"), ErrorKind::NotFound)?;
-    refuses(trial, &Draft::to(conversation(2)).say("c", "b", "hi"), ErrorKind::NotFound)
+    refuses(trial, &DraftTurn::to(conversation(2)).say("c", "", "hi"), ErrorKind::NotFound)?;
+    refuses(trial, &DraftTurn::to(conversation(2)).say("c", "b", "hi"), ErrorKind::NotFound)
 }
 
 /// The head becomes the last entry.
 pub(super) fn the_head_becomes_the_last_entry(trial: &mut Trial<'_>) -> Result<()> {
     let id = two(trial.store())?;
-    Draft::to(id).say("c", "b", "one").say("d", "a", "two").append(trial.store())?;
+    DraftTurn::to(id).say("c", "b", "one").say("d", "a", "two").append(trial.store())?;
 
     let head = trial.observe(|store| Ok(row(store, id)?.and_then(|row| row.head)))?;
 
@@ -156,22 +156,22 @@ pub(super) fn the_head_becomes_the_last_entry(trial: &mut Trial<'_>) -> Result<(
 pub(super) fn an_id_that_is_taken_is_a_conflict(trial: &mut Trial<'_>) -> Result<()> {
     let id = two(trial.store())?;
 
-    refuses(trial, &Draft::to(id).say("a", "b", "again").linked("other"), ErrorKind::Conflict)?;
-    refuses(trial, &Draft::to(id).say("b", "b", "again").linked("other"), ErrorKind::Conflict)
+    refuses(trial, &DraftTurn::to(id).say("a", "b", "again").linked("other"), ErrorKind::Conflict)?;
+    refuses(trial, &DraftTurn::to(id).say("b", "b", "again").linked("other"), ErrorKind::Conflict)
 }
 
 /// So is an id that stands twice in one turn.
 pub(super) fn an_id_twice_in_one_turn_is_a_conflict(trial: &mut Trial<'_>) -> Result<()> {
     let id = two(trial.store())?;
 
-    refuses(trial, &Draft::to(id).say("c", "b", "one").say("c", "b", "two"), ErrorKind::Conflict)
+    refuses(trial, &DraftTurn::to(id).say("c", "b", "one").say("c", "b", "two"), ErrorKind::Conflict)
 }
 
 /// Another conversation may have the same ids.
 pub(super) fn another_conversation_may_have_the_same_ids(trial: &mut Trial<'_>) -> Result<()> {
     two(trial.store())?;
     let id = conversation(2);
-    let answer = Draft::opening(id).say("a", "", "here").say("b", "a", "there").append(trial.store())?;
+    let answer = DraftTurn::opening(id).say("a", "", "here").say("b", "a", "there").append(trial.store())?;
 
     let read = trial.observe(|store| messages(store, id))?;
 
@@ -184,9 +184,9 @@ pub(super) fn another_conversation_may_have_the_same_ids(trial: &mut Trial<'_>) 
 pub(super) fn the_same_turn_again_is_replayed(trial: &mut Trial<'_>) -> Result<()> {
     let id = conversation(1);
     let turns = [
-        Draft::opening(id).say("a", "", "hi").say("b", "a", "ho"),
-        Draft::to(id).linear().say("c", "b", "on"),
-        Draft::to(id).say("d", "b", "branch"),
+        DraftTurn::opening(id).say("a", "", "hi").say("b", "a", "ho"),
+        DraftTurn::to(id).linear().say("c", "b", "on"),
+        DraftTurn::to(id).say("d", "b", "branch"),
     ];
     let first = turns.iter().map(|turn| turn.append(trial.store())).collect::<Result<Vec<_>>>()?;
 
@@ -202,7 +202,8 @@ pub(super) fn the_same_turn_again_is_replayed(trial: &mut Trial<'_>) -> Result<(
 /// A replay changes nothing.
 pub(super) fn a_replay_changes_nothing(trial: &mut Trial<'_>) -> Result<()> {
     let id = two(trial.store())?;
-    let turn = Draft::to(id).say("c", "b", "on").previews("x", "y").active(5).blob(state(b"n", Some(b"old")));
+    let turn =
+        DraftTurn::to(id).say("c", "b", "on").previews("x", "y").active(5).blob(state(b"n", Some(b"old")));
     turn.append(trial.store())?;
     let before = visible(trial.store())?;
     let told = |store: &dyn Store| Ok(store.changes(0, Duration::ZERO)?.len());
@@ -216,7 +217,7 @@ pub(super) fn a_replay_changes_nothing(trial: &mut Trial<'_>) -> Result<()> {
     let ids = [message("c")];
     let target = Target::Messages { conversation: id, ids: &ids, children: Children::Refuse };
     trial.store().remove(&[target], "to begin again", at(900))?;
-    assert_eq!(Draft::to(id).say("d", "b", "once more").append(trial.store())?, stored(4));
+    assert_eq!(DraftTurn::to(id).say("d", "b", "once more").append(trial.store())?, stored(4));
     Ok(())
 }
 
@@ -224,10 +225,10 @@ pub(super) fn a_replay_changes_nothing(trial: &mut Trial<'_>) -> Result<()> {
 pub(super) fn sequences_start_at_one_and_have_no_gaps(trial: &mut Trial<'_>) -> Result<()> {
     let id = two(trial.store())?;
     // A refused turn and a replayed one take no numbers.
-    let lost = Draft::to(id).say("c", "x", "lost").append(trial.store());
+    let lost = DraftTurn::to(id).say("c", "x", "lost").append(trial.store());
     assert_eq!(told(lost), Err(ErrorKind::NotFound));
-    Draft::to(id).say("b", "a", "ho").append(trial.store())?;
-    let answer = Draft::to(id).say("c", "a", "on").say("d", "", "again").append(trial.store())?;
+    DraftTurn::to(id).say("b", "a", "ho").append(trial.store())?;
+    let answer = DraftTurn::to(id).say("c", "a", "on").say("d", "", "again").append(trial.store())?;
 
     let read =
         trial.observe(|store| Ok(messages(store, id)?.iter().map(|shown| shown.seq).collect::<Vec<_>>()))?;
@@ -239,8 +240,8 @@ pub(super) fn sequences_start_at_one_and_have_no_gaps(trial: &mut Trial<'_>) -> 
 /// Messages of one turn share the sequence of its first.
 pub(super) fn messages_of_one_turn_share_its_first_sequence(trial: &mut Trial<'_>) -> Result<()> {
     let id = two(trial.store())?;
-    Draft::to(id).say("c", "b", "one").append(trial.store())?;
-    Draft::to(id).say("d", "c", "one").say("e", "b", "two").append(trial.store())?;
+    DraftTurn::to(id).say("c", "b", "one").append(trial.store())?;
+    DraftTurn::to(id).say("d", "c", "one").say("e", "b", "two").append(trial.store())?;
 
     let turns =
         trial.observe(|store| Ok(messages(store, id)?.iter().map(|shown| shown.turn).collect::<Vec<_>>()))?;
@@ -252,8 +253,8 @@ pub(super) fn messages_of_one_turn_share_its_first_sequence(trial: &mut Trial<'_
 /// Counts and bytes follow.
 pub(super) fn counts_and_bytes_follow(trial: &mut Trial<'_>) -> Result<()> {
     let id = conversation(1);
-    Draft::opening(id).put("a", "", "12345").append(trial.store())?;
-    Draft::to(id).put("b", "a", "é").put("c", "a", "\0").append(trial.store())?;
+    DraftTurn::opening(id).put("a", "", "12345").append(trial.store())?;
+    DraftTurn::to(id).put("b", "a", "é").put("c", "a", "\0").append(trial.store())?;
 
     let counted = trial.observe(|store| {
         let row = row(store, id)?.map(|row| (row.messages, row.bytes));
@@ -270,12 +271,12 @@ pub(super) fn counts_and_bytes_follow(trial: &mut Trial<'_>) -> Result<()> {
 pub(super) fn the_previews_follow(trial: &mut Trial<'_>) -> Result<()> {
     let id = conversation(1);
     let previews = |store: &dyn Store| Ok(row(store, id)?.map(|row| (row.first, row.last)));
-    Draft::opening(id).append(trial.store())?;
+    DraftTurn::opening(id).append(trial.store())?;
     let turns = [("a", "", "one", "1"), ("b", "a", "two", "2"), ("c", "b", "three", "")];
 
     let mut seen = Vec::new();
     for (name, parent, first, last) in turns {
-        Draft::to(id).say(name, parent, "hi").previews(first, last).append(trial.store())?;
+        DraftTurn::to(id).say(name, parent, "hi").previews(first, last).append(trial.store())?;
         seen.extend(trial.observe(previews)?);
     }
 
@@ -288,11 +289,11 @@ pub(super) fn the_previews_follow(trial: &mut Trial<'_>) -> Result<()> {
 pub(super) fn last_activity_follows_and_never_goes_back(trial: &mut Trial<'_>) -> Result<()> {
     let id = conversation(1);
     let active = |store: &dyn Store| Ok(row(store, id)?.map(|row| row.active));
-    Draft::opening(id).active(10).append(trial.store())?;
+    DraftTurn::opening(id).active(10).append(trial.store())?;
 
     let mut seen = Vec::new();
     for (name, seconds) in [("a", 20), ("b", 5), ("c", 20), ("d", 21)] {
-        Draft::to(id).active(seconds).say(name, "", "hi").append(trial.store())?;
+        DraftTurn::to(id).active(seconds).say(name, "", "hi").append(trial.store())?;
         seen.extend(trial.observe(active)?);
     }
 
@@ -305,11 +306,11 @@ pub(super) fn last_activity_far_ahead_of_a_turn_is_replaced(trial: &mut Trial<'_
     const DAY: i64 = 86_400;
     let id = conversation(1);
     let active = |store: &dyn Store| Ok(row(store, id)?.map(|row| row.active));
-    Draft::opening(id).active(10).append(trial.store())?;
+    DraftTurn::opening(id).active(10).append(trial.store())?;
 
     let mut seen = Vec::new();
     for (name, seconds) in [("a", 100 * DAY), ("b", 99 * DAY), ("c", 30), ("d", 20)] {
-        Draft::to(id).active(seconds).say(name, "", "hi").append(trial.store())?;
+        DraftTurn::to(id).active(seconds).say(name, "", "hi").append(trial.store())?;
         seen.extend(trial.observe(active)?);
     }
     let gone = Target::Messages { conversation: id, ids: &[message("c")], children: Children::Refuse };
@@ -326,7 +327,7 @@ pub(super) fn blobs_of_a_turn_are_stored_with_it_or_not_at_all(trial: &mut Trial
     let own = Put { owner: Some(id), ..state(b"own", Some(b"1")) };
     let stray = Put { owner: Some(conversation(2)), ..own };
     trial.store().put(&[state(b"gone", Some(b"2"))], Safety::Synced)?;
-    let turn = Draft::opening(id).say("a", "", "hi").blob(own).blob(state(b"gone", None));
+    let turn = DraftTurn::opening(id).say("a", "", "hi").blob(own).blob(state(b"gone", None));
 
     refuses(trial, &turn.clone().blob(stray), ErrorKind::NotFound)?;
     refuses(trial, &turn.clone().say("b", "x", "ho"), ErrorKind::NotFound)?;

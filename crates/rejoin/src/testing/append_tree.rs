@@ -4,7 +4,7 @@ use crate::error::{ErrorKind, Result};
 use crate::model::Branch;
 use crate::store::{Appended, Change, Selection};
 use crate::testing::append::{refuses, stored, two};
-use crate::testing::draft::{Draft, at, conversation, message};
+use crate::testing::draft::{DraftTurn, at, conversation, message};
 use crate::testing::look::{messages, names, row};
 use crate::testing::trial::Trial;
 
@@ -29,11 +29,11 @@ fn parents(trial: &mut Trial<'_>, expected: &str) -> Result<()> {
 /// A parent may be any message of the conversation.
 pub(super) fn a_parent_may_be_any_message(trial: &mut Trial<'_>) -> Result<()> {
     let id = two(trial.store())?;
-    Draft::to(id).say("c", "a", "early").append(trial.store())?;
-    Draft::to(id).say("d", "b", "late").append(trial.store())?;
+    DraftTurn::to(id).say("c", "a", "early").append(trial.store())?;
+    DraftTurn::to(id).say("d", "b", "late").append(trial.store())?;
     // Two messages may have the same link: the same words under the same parent.
-    Draft::to(id).say("e", "b", "late").linked("d").append(trial.store())?;
-    Draft::to(id).say("f", "d", "one").say("g", "e", "two").against("d").append(trial.store())?;
+    DraftTurn::to(id).say("e", "b", "late").linked("d").append(trial.store())?;
+    DraftTurn::to(id).say("f", "d", "one").say("g", "e", "two").against("d").append(trial.store())?;
 
     parents(trial, ".aabbde")
 }
@@ -41,7 +41,7 @@ pub(super) fn a_parent_may_be_any_message(trial: &mut Trial<'_>) -> Result<()> {
 /// A parent may be an earlier entry of the turn.
 pub(super) fn a_parent_may_be_an_earlier_entry(trial: &mut Trial<'_>) -> Result<()> {
     let id = two(trial.store())?;
-    let turn = Draft::to(id).say("c", "b", "one").say("d", "c", "two").say("e", "c", "three");
+    let turn = DraftTurn::to(id).say("c", "b", "one").say("d", "c", "two").say("e", "c", "three");
     turn.say("f", "", "four").say("g", "f", "five").append(trial.store())?;
 
     parents(trial, ".abcc.f")?;
@@ -53,8 +53,8 @@ pub(super) fn a_parent_may_be_an_earlier_entry(trial: &mut Trial<'_>) -> Result<
 /// Any other parent is not found.
 pub(super) fn any_other_parent_is_not_found(trial: &mut Trial<'_>) -> Result<()> {
     let id = two(trial.store())?;
-    Draft::opening(conversation(2)).say("z", "", "elsewhere").append(trial.store())?;
-    let turn = Draft::to(id);
+    DraftTurn::opening(conversation(2)).say("z", "", "elsewhere").append(trial.store())?;
+    let turn = DraftTurn::to(id);
 
     refuses(trial, &turn.clone().say("c", "x", "unknown"), ErrorKind::NotFound)?;
     refuses(trial, &turn.clone().say("c", "z", "of another conversation"), ErrorKind::NotFound)?;
@@ -70,9 +70,9 @@ pub(super) fn any_other_parent_is_not_found(trial: &mut Trial<'_>) -> Result<()>
 pub(super) fn a_parent_with_another_link_is_a_conflict(trial: &mut Trial<'_>) -> Result<()> {
     let id = two(trial.store())?;
 
-    refuses(trial, &Draft::to(id).say("c", "b", "hi").against("x"), ErrorKind::Conflict)?;
-    refuses(trial, &Draft::to(id).say("c", "b", "hi").against("a"), ErrorKind::Conflict)?;
-    let within = Draft::to(id).say("c", "b", "hi").say("d", "c", "ho").against("b");
+    refuses(trial, &DraftTurn::to(id).say("c", "b", "hi").against("x"), ErrorKind::Conflict)?;
+    refuses(trial, &DraftTurn::to(id).say("c", "b", "hi").against("a"), ErrorKind::Conflict)?;
+    let within = DraftTurn::to(id).say("c", "b", "hi").say("d", "c", "ho").against("b");
     refuses(trial, &within, ErrorKind::Conflict)
 }
 
@@ -80,11 +80,11 @@ pub(super) fn a_parent_with_another_link_is_a_conflict(trial: &mut Trial<'_>) ->
 pub(super) fn a_parent_with_a_child_is_a_fork(trial: &mut Trial<'_>) -> Result<()> {
     let id = two(trial.store())?;
     let turns = [
-        Draft::to(id).say("c", "b", "goes on"),
-        Draft::to(id).say("d", "a", "branches"),
-        Draft::to(id).say("e", "d", "goes on"),
-        Draft::to(id).say("f", "e", "goes on").say("g", "b", "and branches"),
-        Draft::to(id).say("h", "g", "branches").say("i", "h", "within").say("j", "h", "itself"),
+        DraftTurn::to(id).say("c", "b", "goes on"),
+        DraftTurn::to(id).say("d", "a", "branches"),
+        DraftTurn::to(id).say("e", "d", "goes on"),
+        DraftTurn::to(id).say("f", "e", "goes on").say("g", "b", "and branches"),
+        DraftTurn::to(id).say("h", "g", "branches").say("i", "h", "within").say("j", "h", "itself"),
     ];
 
     let answers = turns.iter().map(|turn| turn.append(trial.store())).collect::<Result<Vec<_>>>()?;
@@ -97,8 +97,8 @@ pub(super) fn a_parent_with_a_child_is_a_fork(trial: &mut Trial<'_>) -> Result<(
 pub(super) fn a_second_root_is_a_fork(trial: &mut Trial<'_>) -> Result<()> {
     let id = two(trial.store())?;
 
-    let answer = Draft::to(id).say("c", "", "begins again").append(trial.store())?;
-    let opening = Draft::opening(conversation(2)).say("a", "", "one").say("b", "", "two");
+    let answer = DraftTurn::to(id).say("c", "", "begins again").append(trial.store())?;
+    let opening = DraftTurn::opening(conversation(2)).say("a", "", "one").say("b", "", "two");
 
     assert_eq!((answer, opening.append(trial.store())?), (forked(3), forked(2)));
     parents(trial, ".a.")
@@ -108,9 +108,10 @@ pub(super) fn a_second_root_is_a_fork(trial: &mut Trial<'_>) -> Result<()> {
 pub(super) fn a_stale_turn_can_be_refused(trial: &mut Trial<'_>) -> Result<()> {
     let id = two(trial.store())?;
 
-    refuses(trial, &Draft::to(id).linear().say("c", "a", "stale"), ErrorKind::Conflict)?;
-    refuses(trial, &Draft::to(id).linear().say("c", "", "a root"), ErrorKind::Conflict)?;
-    let fresh = Draft::to(id).linear().say("c", "b", "at the head").say("d", "a", "only the first counts");
+    refuses(trial, &DraftTurn::to(id).linear().say("c", "a", "stale"), ErrorKind::Conflict)?;
+    refuses(trial, &DraftTurn::to(id).linear().say("c", "", "a root"), ErrorKind::Conflict)?;
+    let fresh =
+        DraftTurn::to(id).linear().say("c", "b", "at the head").say("d", "a", "only the first counts");
 
     assert_eq!(fresh.append(trial.store())?, forked(4));
     parents(trial, ".aba")
@@ -124,7 +125,11 @@ pub(super) fn the_branch_that_a_turn_names_moves_along(trial: &mut Trial<'_>) ->
         trial.store().amend(id, None, &Change::Branch(&branch), at(900))?;
     }
 
-    Draft::to(id).on_branch("q").say("c", "a", "goes on").say("d", "c", "and on").append(trial.store())?;
+    DraftTurn::to(id)
+        .on_branch("q")
+        .say("c", "a", "goes on")
+        .say("d", "c", "and on")
+        .append(trial.store())?;
 
     let row = trial.observe(|store| row(store, id))?;
     let seen =
@@ -137,7 +142,7 @@ pub(super) fn the_branch_that_a_turn_names_moves_along(trial: &mut Trial<'_>) ->
 pub(super) fn a_branch_that_is_gone_stays_gone(trial: &mut Trial<'_>) -> Result<()> {
     let id = two(trial.store())?;
 
-    Draft::to(id).on_branch("q").say("c", "b", "goes on").append(trial.store())?;
+    DraftTurn::to(id).on_branch("q").say("c", "b", "goes on").append(trial.store())?;
 
     let branches = trial.observe(|store| Ok(row(store, id)?.map(|row| row.branches)))?;
     assert_eq!(branches, Some(Vec::new()));

@@ -3,7 +3,7 @@
 use crate::error::{ErrorKind, Result};
 use crate::model::ConversationId;
 use crate::store::{BlobNames, Put, Read, Safety, Space, Store};
-use crate::testing::draft::{Draft, conversation, state};
+use crate::testing::draft::{DraftTurn, conversation, state};
 use crate::testing::look::{blobs, told, visible};
 use crate::testing::trial::Trial;
 
@@ -110,8 +110,8 @@ pub(super) fn blobs_of_another_space_are_not_visited(trial: &mut Trial<'_>) -> R
 /// Blobs of another owner are not visited.
 pub(super) fn blobs_of_another_owner_are_not_visited(trial: &mut Trial<'_>) -> Result<()> {
     let owners = [None, Some(conversation(1)), Some(conversation(2))];
-    Draft::opening(conversation(1)).append(trial.store())?;
-    Draft::opening(conversation(2)).append(trial.store())?;
+    DraftTurn::opening(conversation(1)).append(trial.store())?;
+    DraftTurn::opening(conversation(2)).append(trial.store())?;
     for (owner, bytes) in owners.iter().zip([b"0", b"1", b"2"]) {
         trial.store().put(&[Put { owner: *owner, ..state(b"a", Some(bytes)) }], Safety::Synced)?;
     }
@@ -173,19 +173,19 @@ fn erased_stays_erased(
 ) -> Result<()> {
     let owner = Some(first);
     let own = |name, bytes| Put { space, owner, ..state(name, bytes) };
-    Draft::opening(first).blob(own(b"a", Some(b"1"))).append(trial.store())?;
+    DraftTurn::opening(first).blob(own(b"a", Some(b"1"))).append(trial.store())?;
     trial.store().put(&[own(b"a", None)], Safety::Synced)?;
     trial.store().put(&[own(b"b", Some(b"2"))], Safety::Synced)?;
-    Draft::to(first).say("a", "", "hello").blob(own(b"b", None)).append(trial.store())?;
+    DraftTurn::to(first).say("a", "", "hello").blob(own(b"b", None)).append(trial.store())?;
 
     assert_eq!(trial.observe(|store| blobs(store, space, owner, b""))?, []);
     // Nor does one come back that a turn stored for others.
     for (name, owner) in [("b", None), ("c", Some(second))] {
         let stray = |bytes| Put { space, owner, ..state(b"a", bytes) };
         if let Some(owner) = owner {
-            Draft::opening(owner).append(trial.store())?;
+            DraftTurn::opening(owner).append(trial.store())?;
         }
-        Draft::to(first).say(name, "", "hello").blob(stray(Some(b"1"))).append(trial.store())?;
+        DraftTurn::to(first).say(name, "", "hello").blob(stray(Some(b"1"))).append(trial.store())?;
         trial.store().put(&[stray(None)], Safety::Synced)?;
         trial.reopen();
         trial.store().put(&[own(b"d", Some(b"4"))], Safety::Synced)?;
@@ -211,7 +211,7 @@ pub(super) fn a_blob_of_an_unknown_conversation_is_not_found(trial: &mut Trial<'
 
     assert_eq!(answers, Err(ErrorKind::NotFound));
     // It was not kept for a conversation of this id that comes later.
-    Draft::opening(conversation(1)).append(trial.store())?;
+    DraftTurn::opening(conversation(1)).append(trial.store())?;
     let found = trial.observe(|store| blobs(store, Space::State, stray.owner, b""))?;
     assert_eq!(found, []);
     Ok(())

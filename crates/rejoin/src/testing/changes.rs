@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use crate::error::Result;
 use crate::model::{ConversationId, Time};
 use crate::store::{Change, Children, Note, PreviewUpdate, Read, Rewritten, Stamp, Target, What};
-use crate::testing::draft::{Draft, at, conversation, link, message};
+use crate::testing::draft::{DraftTurn, at, conversation, link, message};
 use crate::testing::trial::Trial;
 
 /// Longer than any machine takes to tell a change that has happened.
@@ -26,7 +26,7 @@ fn told(store: &dyn Read, after: Stamp) -> Result<(Vec<(ConversationId, What)>, 
 /// Changes are reported oldest first.
 pub(super) fn changes_are_reported_oldest_first(trial: &mut Trial<'_>) -> Result<()> {
     for number in [2, 3, 1] {
-        Draft::opening(conversation(number)).append(trial.store())?;
+        DraftTurn::opening(conversation(number)).append(trial.store())?;
     }
 
     let order = trial.observe(|store| {
@@ -42,10 +42,10 @@ pub(super) fn changes_are_reported_oldest_first(trial: &mut Trial<'_>) -> Result
 /// Every change is reported, possibly more than once, never skipped.
 pub(super) fn every_change_is_reported(trial: &mut Trial<'_>) -> Result<()> {
     let (one, two) = (conversation(1), conversation(2));
-    Draft::opening(one).append(trial.store())?;
-    Draft::to(one).say("a", "", "hi").say("b", "a", "ho").append(trial.store())?;
+    DraftTurn::opening(one).append(trial.store())?;
+    DraftTurn::to(one).say("a", "", "hi").say("b", "a", "ho").append(trial.store())?;
     trial.store().amend(one, Some(1), &Change::Note(message("a"), Note::default()), at(900))?;
-    Draft::opening(two).say("c", "", "hi").append(trial.second().as_ref())?;
+    DraftTurn::opening(two).say("c", "", "hi").append(trial.second().as_ref())?;
     let ids = [message("b")];
     let leaf = Target::Messages { conversation: one, ids: &ids, children: Children::Refuse };
     trial.store().remove(&[leaf, Target::Conversation(two)], "tidying", at(900))?;
@@ -74,7 +74,7 @@ pub(super) fn every_change_is_reported(trial: &mut Trial<'_>) -> Result<()> {
 /// An answer of fewer than ten changes has all of them.
 pub(super) fn an_answer_of_few_changes_has_all(trial: &mut Trial<'_>) -> Result<()> {
     for number in 1..=12 {
-        Draft::opening(conversation(number)).append(trial.store())?;
+        DraftTurn::opening(conversation(number)).append(trial.store())?;
     }
     let all = told(trial.store(), 0)?.0.len();
     let stamps = trial.store().changes(0, Duration::ZERO)?.into_iter().map(|change| change.stamp);
@@ -89,7 +89,7 @@ pub(super) fn an_answer_of_few_changes_has_all(trial: &mut Trial<'_>) -> Result<
 /// A removal is reported with its reason.
 pub(super) fn a_removal_is_reported_with_its_reason(trial: &mut Trial<'_>) -> Result<()> {
     let id = conversation(1);
-    Draft::opening(id).say("a", "", "hi").append(trial.store())?;
+    DraftTurn::opening(id).say("a", "", "hi").append(trial.store())?;
     let (_, before) = told(trial.store(), 0)?;
     let ids = [message("a")];
     let messages = Target::Messages { conversation: id, ids: &ids, children: Children::Refuse };
@@ -107,7 +107,7 @@ pub(super) fn a_removal_is_reported_with_its_reason(trial: &mut Trial<'_>) -> Re
 /// A rewrite is reported as one.
 pub(super) fn a_rewrite_is_reported_as_one(trial: &mut Trial<'_>) -> Result<()> {
     let id = conversation(1);
-    Draft::opening(id).say("a", "", "hi").append(trial.store())?;
+    DraftTurn::opening(id).say("a", "", "hi").append(trial.store())?;
     let (_, before) = told(trial.store(), 0)?;
     let messages = [Rewritten { id: message("a"), link: link("b"), body: "{}" }];
     let rewrite = Change::Rewrite { messages: &messages, previews: PreviewUpdate::default() };
@@ -123,7 +123,7 @@ pub(super) fn a_rewrite_is_reported_as_one(trial: &mut Trial<'_>) -> Result<()> 
 /// A change is reported with the time it was made at.
 pub(super) fn a_change_is_reported_with_its_time(trial: &mut Trial<'_>) -> Result<()> {
     let id = conversation(1);
-    Draft::opening(id).say("a", "", "hi").append(trial.store())?;
+    DraftTurn::opening(id).say("a", "", "hi").append(trial.store())?;
     let (_, before) = told(trial.store(), 0)?;
     trial.store().amend(id, None, &Change::Head(None), at(901))?;
     let messages = Target::Messages { conversation: id, ids: &[message("a")], children: Children::Refuse };
@@ -141,7 +141,7 @@ pub(super) fn a_change_is_reported_with_its_time(trial: &mut Trial<'_>) -> Resul
 /// Without a change the answer is empty after the wait.
 pub(super) fn without_a_change_the_answer_is_empty_after_the_wait(trial: &mut Trial<'_>) -> Result<()> {
     const SHORT: Duration = Duration::from_millis(20);
-    Draft::opening(conversation(1)).append(trial.store())?;
+    DraftTurn::opening(conversation(1)).append(trial.store())?;
     let (_, stamp) = told(trial.store(), 0)?;
 
     let answer = trial.observe(|store| {
@@ -157,7 +157,7 @@ pub(super) fn without_a_change_the_answer_is_empty_after_the_wait(trial: &mut Tr
 /// A change ends the wait.
 pub(super) fn a_change_ends_the_wait(trial: &mut Trial<'_>) -> Result<()> {
     let (one, two) = (conversation(1), conversation(2));
-    Draft::opening(one).append(trial.store())?;
+    DraftTurn::opening(one).append(trial.store())?;
     let (_, stamp) = told(trial.store(), 0)?;
     let (store, second) = (trial.store(), trial.second());
     // One follows its own store, one a store that another wrote to. The waits have no end but the change.
@@ -169,7 +169,7 @@ pub(super) fn a_change_ends_the_wait(trial: &mut Trial<'_>) -> Result<()> {
     let (own, other) = std::thread::scope(|scope| {
         let own = scope.spawn(|| wait(store));
         let other = scope.spawn(|| wait(second.as_ref()));
-        let appended = Draft::opening(two).append(store);
+        let appended = DraftTurn::opening(two).append(store);
         (appended.and_then(|_| own.join().expect("a wait does not panic")), other.join().expect("nor here"))
     });
 
@@ -183,10 +183,10 @@ pub(super) fn a_change_ends_the_wait(trial: &mut Trial<'_>) -> Result<()> {
 
 /// A stamp taken before the store was reopened stays good.
 pub(super) fn a_stamp_from_before_reopening_stays_good(trial: &mut Trial<'_>) -> Result<()> {
-    Draft::opening(conversation(1)).append(trial.store())?;
+    DraftTurn::opening(conversation(1)).append(trial.store())?;
     let (_, stamp) = told(trial.store(), 0)?;
     trial.reopen();
-    Draft::opening(conversation(2)).append(trial.store())?;
+    DraftTurn::opening(conversation(2)).append(trial.store())?;
     trial.reopen();
 
     let (changes, _) = trial.observe(|store| told(store, stamp))?;

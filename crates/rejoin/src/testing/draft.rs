@@ -1,4 +1,4 @@
-//! Turns to append, written in few words: `Draft::opening(conversation(1)).say("a", "", "hello")`.
+//! Turns to append, written in few words: `DraftTurn::opening(conversation(1)).say("a", "", "hello")`.
 
 use crate::error::Result;
 use crate::model::{ConversationId, Digest, Message, MessageId, Time};
@@ -39,11 +39,11 @@ pub(super) const fn state<'a>(name: &'a [u8], bytes: Option<&'a [u8]>) -> Put<'a
 
 /// A turn in the making.
 #[derive(Clone)]
-pub(super) struct Draft<'a> {
+pub(super) struct DraftTurn<'a> {
     conversation: ConversationId,
     opening: Option<(Facets, String)>,
     stale: Stale,
-    lines: Vec<Line>,
+    lines: Vec<DraftLine>,
     previews: PreviewUpdate<'a>,
     branch: Option<MessageId>,
     seconds: i64,
@@ -51,7 +51,7 @@ pub(super) struct Draft<'a> {
 }
 
 #[derive(Clone)]
-struct Line {
+struct DraftLine {
     id: MessageId,
     parent: Option<Anchor>,
     link: Digest,
@@ -59,7 +59,7 @@ struct Line {
     body: String,
 }
 
-impl<'a> Draft<'a> {
+impl<'a> DraftTurn<'a> {
     /// Grows a conversation that exists.
     pub(super) fn to(conversation: ConversationId) -> Self {
         let previews = PreviewUpdate { first: "", last: "" };
@@ -123,7 +123,7 @@ impl<'a> Draft<'a> {
     /// Adds a message with exactly these bytes.
     pub(super) fn put(mut self, name: &str, parent: &str, body: &str) -> Self {
         let parent = (!parent.is_empty()).then(|| Anchor { id: message(parent), link: link(parent) });
-        self.lines.push(Line {
+        self.lines.push(DraftLine {
             id: message(name),
             parent,
             link: link(name),
@@ -153,7 +153,7 @@ impl<'a> Draft<'a> {
         self
     }
 
-    fn last(&mut self) -> &mut Line {
+    fn last(&mut self) -> &mut DraftLine {
         self.lines.last_mut().expect("a message was added before")
     }
 

@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::model::{ConversationId, MessageId};
 use crate::store::{Facets, Found, Read, Task};
-use crate::testing::draft::{Draft, conversation, message};
+use crate::testing::draft::{DraftTurn, conversation, message};
 use crate::testing::trial::Trial;
 
 const MANY: usize = 100;
@@ -30,8 +30,8 @@ fn named(slug: &str) -> Facets {
 /// A conversation is found by the beginning of its id, in either case, with or without hyphens.
 pub(super) fn a_conversation_is_found_by_the_beginning_of_its_id(trial: &mut Trial<'_>) -> Result<()> {
     let (one, two) = (conversation(10), conversation(11));
-    Draft::opening(one).append(trial.store())?;
-    Draft::opening(two).append(trial.store())?;
+    DraftTurn::opening(one).append(trial.store())?;
+    DraftTurn::opening(two).append(trial.store())?;
     let text = one.to_string();
     let bare = text.replace('-', "");
     let typed = [&text, &bare, &text[..20], &bare[..17], &text[..1], &text.to_uppercase()[..10]];
@@ -47,8 +47,8 @@ pub(super) fn a_conversation_is_found_by_the_beginning_of_its_id(trial: &mut Tri
 /// It is found by the beginning of its short id.
 pub(super) fn a_conversation_is_found_by_the_beginning_of_its_short_id(trial: &mut Trial<'_>) -> Result<()> {
     let (one, two) = (conversation(1), conversation(2));
-    Draft::opening(one).append(trial.store())?;
-    Draft::opening(two).append(trial.store())?;
+    DraftTurn::opening(one).append(trial.store())?;
+    DraftTurn::opening(two).append(trial.store())?;
     let short = one.short();
 
     let lookups =
@@ -62,9 +62,9 @@ pub(super) fn a_conversation_is_found_by_the_beginning_of_its_short_id(trial: &m
 pub(super) fn a_conversation_is_found_by_its_whole_slug(trial: &mut Trial<'_>) -> Result<()> {
     let (one, two, bare) = (conversation(1), conversation(2), conversation(3));
     for id in [one, two] {
-        Draft::opening(id).about(named("lisbon-trip"), "{}").append(trial.store())?;
+        DraftTurn::opening(id).about(named("lisbon-trip"), "{}").append(trial.store())?;
     }
-    Draft::opening(bare).append(trial.store())?;
+    DraftTurn::opening(bare).append(trial.store())?;
 
     let lookups = trial.observe(|store| Ok([found(store, "lisbon-trip")?, found(store, "lisbon-t")?]))?;
 
@@ -75,10 +75,13 @@ pub(super) fn a_conversation_is_found_by_its_whole_slug(trial: &mut Trial<'_>) -
 /// A message is found by the beginning of its id.
 pub(super) fn a_message_is_found_by_the_beginning_of_its_id(trial: &mut Trial<'_>) -> Result<()> {
     let (one, two) = (conversation(1), conversation(2));
-    Draft::opening(one).say("Zebra1", "", "one").append(trial.store())?;
+    DraftTurn::opening(one).say("Zebra1", "", "one").append(trial.store())?;
     // Half of them are found through whatever the store prepares behind the append, half without.
     trial.store().maintain(Task::Index, std::time::Duration::ZERO)?;
-    Draft::opening(two).say("Zebra1", "", "two").say("Zebra2", "Zebra1", "three").append(trial.store())?;
+    DraftTurn::opening(two)
+        .say("Zebra1", "", "two")
+        .say("Zebra2", "Zebra1", "three")
+        .append(trial.store())?;
 
     let lookups = trial.observe(|store| {
         Ok([found(store, "Zebra1")?, found(store, "Zeb")?, found(store, "zebra1")?, found(store, "Zebra11")?])
@@ -94,7 +97,7 @@ pub(super) fn a_message_is_found_by_the_beginning_of_its_id(trial: &mut Trial<'_
 /// At most `limit` are found.
 pub(super) fn at_most_limit_are_found(trial: &mut Trial<'_>) -> Result<()> {
     for number in 1..=3 {
-        let turn = Draft::opening(conversation(number)).about(named("Zebra"), "{}");
+        let turn = DraftTurn::opening(conversation(number)).about(named("Zebra"), "{}");
         turn.say("Zebra1", "", "one").say("Zebra2", "", "two").append(trial.store())?;
     }
 
@@ -110,8 +113,8 @@ pub(super) fn at_most_limit_are_found(trial: &mut Trial<'_>) -> Result<()> {
 /// Conversations are found before messages.
 pub(super) fn conversations_are_found_before_messages(trial: &mut Trial<'_>) -> Result<()> {
     let (one, two) = (conversation(1), conversation(2));
-    Draft::opening(one).say("Zebra", "", "one").append(trial.store())?;
-    Draft::opening(two).about(named("Zebra"), "{}").append(trial.store())?;
+    DraftTurn::opening(one).say("Zebra", "", "one").append(trial.store())?;
+    DraftTurn::opening(two).about(named("Zebra"), "{}").append(trial.store())?;
 
     let lookups = trial.observe(|store| Ok([store.find("Zebra", MANY)?, store.find("Zebra", 1)?]))?;
 

@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::model::{Branch, ConversationId, Head, Hold, Status};
 use crate::store::{Change, Facets, ListQuery, Read, Row};
-use crate::testing::draft::{Draft, at, conversation, link, message};
+use crate::testing::draft::{DraftTurn, at, conversation, link, message};
 use crate::testing::look::{EVERYTHING, rows, size};
 use crate::testing::trial::Trial;
 
@@ -19,7 +19,7 @@ fn three(trial: &Trial<'_>) -> Result<()> {
         (3, 10, facets("blue", "chat", Status::Paused)),
     ];
     for (number, seconds, facets) in all {
-        let turn = Draft::opening(conversation(number)).about(facets, "{}").active(seconds);
+        let turn = DraftTurn::opening(conversation(number)).about(facets, "{}").active(seconds);
         turn.append(trial.store())?;
     }
     Ok(())
@@ -52,9 +52,9 @@ pub(super) fn a_row_tells_everything_that_is_known(trial: &mut Trial<'_>) -> Res
         expires: Some(at(99)),
     };
     let branch = Branch { id: message("q"), title: "on a budget".to_owned(), head: message("a") };
-    let opening = Draft::opening(id).about(facets.clone(), r#"{"title":"Lisbon"}"#).active(1);
+    let opening = DraftTurn::opening(id).about(facets.clone(), r#"{"title":"Lisbon"}"#).active(1);
     opening.append(trial.store())?;
-    let turn = Draft::to(id).active(2).say("a", "", "hi").say("b", "a", "ho").previews("hi", "ho");
+    let turn = DraftTurn::to(id).active(2).say("a", "", "hi").say("b", "a", "ho").previews("hi", "ho");
     turn.append(trial.store())?;
     trial.store().amend(id, Some(1), &Change::Branch(&branch), at(900))?;
 
@@ -81,7 +81,7 @@ pub(super) fn a_row_tells_everything_that_is_known(trial: &mut Trial<'_>) -> Res
 /// The newest activity comes first.
 pub(super) fn the_newest_activity_comes_first(trial: &mut Trial<'_>) -> Result<()> {
     three(trial)?;
-    Draft::to(conversation(3)).active(40).say("a", "", "back again").append(trial.store())?;
+    DraftTurn::to(conversation(3)).active(40).say("a", "", "back again").append(trial.store())?;
 
     let listed = trial.observe(|store| ids(store, &EVERYTHING))?;
 
@@ -92,7 +92,7 @@ pub(super) fn the_newest_activity_comes_first(trial: &mut Trial<'_>) -> Result<(
 /// Of equal activity the greater id comes first.
 pub(super) fn of_equal_activity_the_greater_id_comes_first(trial: &mut Trial<'_>) -> Result<()> {
     for number in [2, 1, 3] {
-        Draft::opening(conversation(number)).append(trial.store())?;
+        DraftTurn::opening(conversation(number)).append(trial.store())?;
     }
 
     let listed = trial.observe(|store| ids(store, &EVERYTHING))?;
@@ -139,12 +139,12 @@ pub(super) fn a_cursor_continues_after_the_last_row(trial: &mut Trial<'_>) -> Re
 pub(super) fn a_cursor_never_skips_or_repeats_a_row(trial: &mut Trial<'_>) -> Result<()> {
     // Nine of equal activity; between two pages one grows, one appears and one goes.
     for number in 1..=9 {
-        Draft::opening(conversation(number)).append(trial.store())?;
+        DraftTurn::opening(conversation(number)).append(trial.store())?;
     }
     let mut moves = [
-        Draft::to(conversation(1)).active(50).say("a", "", "up"),
-        Draft::opening(conversation(10)).active(60),
-        Draft::to(conversation(9)).active(70).say("a", "", "up"),
+        DraftTurn::to(conversation(1)).active(50).say("a", "", "up"),
+        DraftTurn::opening(conversation(10)).active(60),
+        DraftTurn::to(conversation(9)).active(70).say("a", "", "up"),
     ]
     .into_iter();
 
@@ -260,7 +260,7 @@ pub(super) fn all_filters_must_hold(trial: &mut Trial<'_>) -> Result<()> {
 pub(super) fn expired_conversations_are_left_out(trial: &mut Trial<'_>) -> Result<()> {
     for (number, expires) in [(1, None), (2, Some(at(5))), (3, Some(at(6)))] {
         let facets = Facets { expires, ..Facets::default() };
-        Draft::opening(conversation(number)).about(facets, "{}").append(trial.store())?;
+        DraftTurn::opening(conversation(number)).about(facets, "{}").append(trial.store())?;
     }
 
     let listed = trial.observe(|store| {
@@ -295,7 +295,7 @@ fn counts_the_unexpired(trial: &mut Trial<'_>) -> Result<()> {
         [(4, "red", Some(at(5))), (5, "blue", Some(at(5))), (6, "red", Some(at(7)))]
     {
         let facets = Facets { expires, ..facets(project, "chat", Status::Completed) };
-        Draft::opening(conversation(number)).about(facets, "{}").append(trial.store())?;
+        DraftTurn::opening(conversation(number)).about(facets, "{}").append(trial.store())?;
     }
     let open = ListQuery { counts_total: true, ..EVERYTHING };
 

@@ -8,7 +8,7 @@ use rejoin::{ErrorKind, Result};
 
 /// A message as it was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Shown {
+pub(crate) struct ReadMessage {
     /// Its id.
     pub(crate) id: MessageId,
     /// Its parent.
@@ -27,7 +27,7 @@ pub(crate) struct Shown {
     pub(crate) body: String,
 }
 
-impl From<Seen<'_>> for Shown {
+impl From<Seen<'_>> for ReadMessage {
     fn from(seen: Seen<'_>) -> Self {
         Self {
             id: seen.id,
@@ -46,7 +46,7 @@ impl From<Seen<'_>> for Shown {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Visible {
     /// Every conversation with its messages in order of arrival, newest activity first.
-    pub(crate) conversations: Vec<(Row, Vec<Shown>)>,
+    pub(crate) conversations: Vec<(Row, Vec<ReadMessage>)>,
     /// Every blob that belongs to nothing or to one of the conversations.
     pub(crate) blobs: Vec<ShownBlob>,
 }
@@ -113,7 +113,7 @@ pub(crate) fn row(store: &dyn Read, id: ConversationId) -> Result<Option<Row>> {
     Ok(store.list(&query)?.items.pop())
 }
 
-pub(crate) fn read(store: &dyn Read, id: ConversationId, what: Selection<'_>) -> Result<Vec<Shown>> {
+pub(crate) fn read(store: &dyn Read, id: ConversationId, what: Selection<'_>) -> Result<Vec<ReadMessage>> {
     let mut shown = Vec::new();
     store.read(id, what, &mut |seen| {
         shown.push(seen.into());
@@ -123,7 +123,7 @@ pub(crate) fn read(store: &dyn Read, id: ConversationId, what: Selection<'_>) ->
 }
 
 /// All messages in order of arrival.
-pub(crate) fn messages(store: &dyn Read, id: ConversationId) -> Result<Vec<Shown>> {
+pub(crate) fn messages(store: &dyn Read, id: ConversationId) -> Result<Vec<ReadMessage>> {
     read(store, id, Selection::All { order: Order::OldestFirst, offset: 0, limit: u64::MAX })
 }
 

@@ -7,7 +7,7 @@ use crate::model::{Branch, WordQuery};
 use crate::store::{
     Change, Changed, Found, Hit, Progress, Read, Safety, SearchOrder, SearchQuery, Store, Target, Task,
 };
-use crate::testing::draft::{Draft, at, conversation, message, state};
+use crate::testing::draft::{DraftTurn, at, conversation, message, state};
 use crate::testing::look::{Visible, visible};
 use crate::testing::trial::Trial;
 
@@ -16,8 +16,8 @@ const TASKS: [Task; 4] = [Task::Index, Task::Checkpoint, Task::Repack, Task::Che
 /// Some of everything.
 fn some(trial: &Trial<'_>) -> Result<()> {
     let store = trial.store();
-    Draft::opening(conversation(1)).say("a", "", "word one").say("b", "a", "word two").append(store)?;
-    Draft::opening(conversation(2)).say("c", "", "word three").append(store)?;
+    DraftTurn::opening(conversation(1)).say("a", "", "word one").say("b", "a", "word two").append(store)?;
+    DraftTurn::opening(conversation(2)).say("c", "", "word three").append(store)?;
     store.put(&[state(b"name", Some(b"bytes"))], Safety::Unsynced)?;
     let branch = Branch { id: message("q"), title: "here".to_owned(), head: message("a") };
     store.amend(conversation(1), Some(1), &Change::Branch(&branch), at(900))?;
@@ -26,14 +26,14 @@ fn some(trial: &Trial<'_>) -> Result<()> {
 
 /// All that a reader can find out.
 #[derive(Clone, Debug, PartialEq)]
-struct Answers {
+struct StoreAnswers {
     visible: Visible,
     hits: Vec<Hit>,
     found: Vec<Found>,
     changes: Vec<Changed>,
 }
 
-fn answers(store: &dyn Read) -> Result<Answers> {
+fn answers(store: &dyn Read) -> Result<StoreAnswers> {
     let query = SearchQuery {
         words: &WordQuery::parse("word"),
         conversation: None,
@@ -46,7 +46,7 @@ fn answers(store: &dyn Read) -> Result<Answers> {
     };
     let mut found = store.find("", 100)?;
     found.sort_by_key(|found| (found.conversation, found.message));
-    Ok(Answers {
+    Ok(StoreAnswers {
         visible: visible(store)?,
         hits: store.search(&query)?.items,
         found,
@@ -105,7 +105,7 @@ pub(super) fn maintenance_ends_whatever_the_budget(trial: &mut Trial<'_>) -> Res
 /// A sound store has no faults.
 pub(super) fn a_sound_store_has_no_faults(trial: &mut Trial<'_>) -> Result<()> {
     // A removal between two checks: the second must not be misled by what the first remembers.
-    Draft::opening(conversation(1)).say("a", "", "word").append(trial.store())?;
+    DraftTurn::opening(conversation(1)).say("a", "", "word").append(trial.store())?;
     trial.store().maintain(Task::Index, Duration::MAX)?;
     trial.reopen();
     let check = |store: &dyn Store| Ok(store.maintain(Task::Check, Duration::MAX)?.faults);

@@ -72,12 +72,12 @@ pub fn rules() -> impl Iterator<Item = &'static str> {
 }
 
 /// A rule: its name, which is also its test's, and its check.
-type Rule = (&'static str, fn(&mut Trial<'_>) -> Result<()>);
+type ConformanceRule = (&'static str, fn(&mut Trial<'_>) -> Result<()>);
 
 /// Names every rule once, for the table and for the macro that makes a test of each.
 macro_rules! rules {
     ($dollar:tt $($file:ident { $($rule:ident,)+ })+) => {
-        const RULES: &[Rule] = &[$($((stringify!($rule), $file::$rule),)+)+];
+        const RULES: &[ConformanceRule] = &[$($((stringify!($rule), $file::$rule),)+)+];
 
         /// Makes a module with one test per rule of the store contract.
         ///

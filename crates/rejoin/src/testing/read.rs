@@ -3,16 +3,16 @@
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{ConversationId, MessageId};
 use crate::store::{Order, Read, Selection};
-use crate::testing::draft::{Draft, conversation, link, message};
-use crate::testing::look::{Shown, messages, names, read, told};
+use crate::testing::draft::{DraftTurn, conversation, link, message};
+use crate::testing::look::{ReadMessage, messages, names, read, told};
 use crate::testing::trial::Trial;
 
 /// Stores a tree of two branches: a, b under it, c under b, and d under b too.
 fn tree(trial: &Trial<'_>) -> Result<ConversationId> {
     let id = conversation(1);
-    let turn = Draft::opening(id).say("a", "", "one").say("b", "a", "two").say("c", "b", "three");
+    let turn = DraftTurn::opening(id).say("a", "", "one").say("b", "a", "two").say("c", "b", "three");
     turn.append(trial.store())?;
-    Draft::to(id).say("d", "b", "four").append(trial.store())?;
+    DraftTurn::to(id).say("d", "b", "four").append(trial.store())?;
     Ok(id)
 }
 
@@ -65,7 +65,7 @@ pub(super) fn a_path_without_a_target_ends_at_the_head(trial: &mut Trial<'_>) ->
 /// Without a head it is empty.
 pub(super) fn a_path_without_a_head_is_empty(trial: &mut Trial<'_>) -> Result<()> {
     let id = conversation(1);
-    Draft::opening(id).append(trial.store())?;
+    DraftTurn::opening(id).append(trial.store())?;
 
     let path = trial.observe(|store| names(store, id, Selection::Path(None)))?;
 
@@ -148,7 +148,7 @@ fn refusal(store: &dyn Read, id: ConversationId, what: Selection<'_>) -> (Result
 /// If an id does not exist, the read fails with not found and visits nothing.
 pub(super) fn a_missing_id_is_not_found_and_nothing_is_visited(trial: &mut Trial<'_>) -> Result<()> {
     let id = tree(trial)?;
-    Draft::opening(conversation(2)).say("e", "", "elsewhere").append(trial.store())?;
+    DraftTurn::opening(conversation(2)).say("e", "", "elsewhere").append(trial.store())?;
     let (missing, elsewhere) = (["a", "b", "x"].map(message), ["a", "e"].map(message));
 
     let answers = trial.observe(|store| {
@@ -190,7 +190,7 @@ pub(super) fn bodies_come_back_byte_for_byte(trial: &mut Trial<'_>) -> Result<()
     let bodies = ["", "\0", "a\r\nb", "'; DROP TABLE message; --", "\"\\\u{7f}", "🦊 日本 e\u{301}", &long];
     let stored = |(place, body): (usize, &&str)| {
         let name = format!("m{place}");
-        Shown {
+        ReadMessage {
             id: message(&name),
             parent: None,
             seq: place as u32 + 1,
@@ -204,7 +204,7 @@ pub(super) fn bodies_come_back_byte_for_byte(trial: &mut Trial<'_>) -> Result<()
     let turn = bodies
         .iter()
         .enumerate()
-        .fold(Draft::opening(id), |turn, (place, body)| turn.put(&format!("m{place}"), "", body));
+        .fold(DraftTurn::opening(id), |turn, (place, body)| turn.put(&format!("m{place}"), "", body));
     turn.append(trial.store())?;
 
     let read = trial.observe(|store| messages(store, id))?;
@@ -217,7 +217,7 @@ pub(super) fn bodies_come_back_byte_for_byte(trial: &mut Trial<'_>) -> Result<()
 pub(super) fn one_read_sees_one_moment(trial: &mut Trial<'_>) -> Result<()> {
     let id = tree(trial)?;
     let second = trial.second();
-    let late = ["e", "f"].map(|name| Draft::to(id).say(name, "d", "late"));
+    let late = ["e", "f"].map(|name| DraftTurn::to(id).say(name, "d", "late"));
 
     let mut visited: Vec<MessageId> = Vec::new();
     trial.store().read(id, all(Order::OldestFirst, 0, u64::MAX), &mut |seen| {

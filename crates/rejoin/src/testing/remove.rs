@@ -4,14 +4,14 @@ use crate::error::{ErrorKind, Result};
 use crate::model::{Branch, ConversationId, MessageId};
 use crate::store::{Change, Children, Outcome, Put, Safety, Selection, Space, Store, Target, Task};
 use crate::testing::append::stored;
-use crate::testing::draft::{Draft, at, body, conversation, link, message, state};
+use crate::testing::draft::{DraftTurn, at, body, conversation, link, message, state};
 use crate::testing::look::{blobs, messages, names, row, rows, size, sizes, told, visible};
 use crate::testing::trial::Trial;
 
 /// a, then b under it, then c and d under b, then e under c.
 fn tree(store: &dyn Store) -> Result<ConversationId> {
     let id = conversation(1);
-    let turn = Draft::opening(id).say("a", "", "hi").say("b", "a", "hi").say("c", "b", "hi");
+    let turn = DraftTurn::opening(id).say("a", "", "hi").say("b", "a", "hi").say("c", "b", "hi");
     turn.say("d", "b", "hi").say("e", "c", "hi").append(store)?;
     Ok(id)
 }
@@ -64,7 +64,7 @@ fn left_of(trial: &mut Trial<'_>, id: ConversationId) -> Result<String> {
 /// There is one outcome per target, in the order given.
 pub(super) fn there_is_one_outcome_per_target_in_order(trial: &mut Trial<'_>) -> Result<()> {
     let id = tree(trial.store())?;
-    Draft::opening(conversation(2)).append(trial.store())?;
+    DraftTurn::opening(conversation(2)).append(trial.store())?;
     let sizes = sizes(trial.store(), id)?;
     let (parent, leaf) = ([message("a")], [message("e")]);
     let of = |ids| Target::Messages { conversation: id, ids, children: Children::Refuse };
@@ -90,7 +90,7 @@ pub(super) fn there_is_one_outcome_per_target_in_order(trial: &mut Trial<'_>) ->
 
 /// A removed conversation takes its messages, branches and blobs along.
 pub(super) fn a_removed_conversation_takes_everything_along(trial: &mut Trial<'_>) -> Result<()> {
-    Draft::opening(conversation(2)).say("a", "", "stays").append(trial.store())?;
+    DraftTurn::opening(conversation(2)).say("a", "", "stays").append(trial.store())?;
     trial.store().put(&[state(b"n", Some(b"stays"))], Safety::Synced)?;
     let before = visible(trial.store())?;
     let id = tree(trial.store())?;
@@ -106,7 +106,7 @@ pub(super) fn a_removed_conversation_takes_everything_along(trial: &mut Trial<'_
     assert_eq!(outcomes, [gone(&sizes, &["a", "b", "c", "d", "e"])]);
     assert_eq!(left, before);
     // One that is started under the same id finds nothing of it.
-    Draft::opening(id).say("a", "", "fresh").append(trial.store())?;
+    DraftTurn::opening(id).say("a", "", "fresh").append(trial.store())?;
     let fresh = trial.observe(|store| {
         let row = row(store, id)?.map(|row| (row.version, row.messages, row.branches.len()));
         Ok((row, blobs(store, Space::State, Some(id), b"")?.len(), names(store, id, Selection::Path(None))?))
@@ -183,7 +183,7 @@ pub(super) fn a_head_that_goes_falls_back(trial: &mut Trial<'_>) -> Result<()> {
     let head = |name: &str| Some((message(name), link(name)));
     assert_eq!(heads, [head("e"), head("b"), None]);
     // What follows hangs on what is left, and is no branch.
-    assert_eq!(Draft::to(id).linear().say("f", "", "again").append(trial.store())?, stored(6));
+    assert_eq!(DraftTurn::to(id).linear().say("f", "", "again").append(trial.store())?, stored(6));
     Ok(())
 }
 
@@ -217,9 +217,9 @@ pub(super) fn a_branch_without_an_ancestor_goes_too(trial: &mut Trial<'_>) -> Re
 pub(super) fn sequences_of_removed_messages_are_not_used_again(trial: &mut Trial<'_>) -> Result<()> {
     leaves(trial, &["d", "e"], Children::Refuse, "a b c ")?;
     let id = conversation(1);
-    let after = Draft::to(id).say("e", "c", "the id is free again").append(trial.store())?;
+    let after = DraftTurn::to(id).say("e", "c", "the id is free again").append(trial.store())?;
     remove(trial.store(), &[message("a")], Children::Remove)?;
-    let emptied = Draft::to(id).say("a", "", "all over").append(trial.store())?;
+    let emptied = DraftTurn::to(id).say("a", "", "all over").append(trial.store())?;
 
     let seqs =
         trial.observe(|store| Ok(messages(store, id)?.iter().map(|shown| shown.seq).collect::<Vec<_>>()))?;
@@ -266,9 +266,9 @@ pub(super) fn counts_and_bytes_are_of_what_is_left(trial: &mut Trial<'_>) -> Res
 /// What is removed is gone from lists and previews at once.
 pub(super) fn what_is_removed_is_gone_from_lists_and_previews(trial: &mut Trial<'_>) -> Result<()> {
     let id = conversation(1);
-    let turn = Draft::opening(id).say("a", "", "my secret").say("b", "", "harmless");
+    let turn = DraftTurn::opening(id).say("a", "", "my secret").say("b", "", "harmless");
     turn.previews("my secret", "my secret").append(trial.store())?;
-    Draft::opening(conversation(2)).append(trial.store())?;
+    DraftTurn::opening(conversation(2)).append(trial.store())?;
 
     remove(trial.store(), &[message("a")], Children::Refuse)?;
     trial.store().remove(&[Target::Conversation(conversation(2))], "tidying", at(900))?;
@@ -283,10 +283,10 @@ pub(super) fn what_is_removed_is_gone_from_lists_and_previews(trial: &mut Trial<
 /// It is gone from lookups at once.
 pub(super) fn what_is_removed_is_gone_from_lookups(trial: &mut Trial<'_>) -> Result<()> {
     let (one, two) = (conversation(1), conversation(2));
-    Draft::opening(one).say("Zebra1", "", "hi").append(trial.store())?;
+    DraftTurn::opening(one).say("Zebra1", "", "hi").append(trial.store())?;
     trial.store().maintain(Task::Index, std::time::Duration::ZERO)?;
-    Draft::to(one).say("Zebra2", "", "hi").append(trial.store())?;
-    Draft::opening(two).say("Zebra3", "", "hi").append(trial.store())?;
+    DraftTurn::to(one).say("Zebra2", "", "hi").append(trial.store())?;
+    DraftTurn::opening(two).say("Zebra3", "", "hi").append(trial.store())?;
 
     remove(trial.store(), &["Zebra1", "Zebra2"].map(message), Children::Refuse)?;
     trial.store().remove(&[Target::Conversation(two)], "tidying", at(900))?;

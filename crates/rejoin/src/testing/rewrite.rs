@@ -4,8 +4,8 @@ use crate::error::{ErrorKind, Result};
 use crate::model::{ConversationId, Head};
 use crate::store::{Change, Children, PreviewUpdate, Rewritten, Row, Store, Target, Version};
 use crate::testing::append::refuses;
-use crate::testing::draft::{Draft, at, body, conversation, link, message};
-use crate::testing::look::{Shown, messages, row, size, told, visible};
+use crate::testing::draft::{DraftTurn, at, body, conversation, link, message};
+use crate::testing::look::{ReadMessage, messages, row, size, told, visible};
 use crate::testing::search::finds;
 use crate::testing::trial::Trial;
 
@@ -14,7 +14,7 @@ const TIP: PreviewUpdate<'static> = PreviewUpdate { first: "a bicycle", last: "f
 /// A conversation with a branch, and a blob that its turn brought.
 fn three(store: &dyn Store) -> Result<ConversationId> {
     let id = conversation(1);
-    let turn = Draft::opening(id).say("a", "", "my green secret").pinned("first").say("b", "a", "ho");
+    let turn = DraftTurn::opening(id).say("a", "", "my green secret").pinned("first").say("b", "a", "ho");
     turn.say("c", "a", "a fork").previews("my green secret", "ho").append(store)?;
     Ok(id)
 }
@@ -40,7 +40,7 @@ fn rewrite(
 pub(super) fn a_rewrite_replaces_bodies_and_links_only(trial: &mut Trial<'_>) -> Result<()> {
     let id = three(trial.store())?;
     let other = conversation(2);
-    Draft::opening(other).say("a", "", "elsewhere").append(trial.store())?;
+    DraftTurn::opening(other).say("a", "", "elsewhere").append(trial.store())?;
     let (before, untouched) = (messages(trial.store(), id)?, messages(trial.store(), other)?);
     let branches = row(trial.store(), id)?.map(|row| row.branches);
 
@@ -50,8 +50,11 @@ pub(super) fn a_rewrite_replaces_bodies_and_links_only(trial: &mut Trial<'_>) ->
     let seen = trial.observe(|store| {
         Ok((messages(store, id)?, messages(store, other)?, row(store, id)?.map(|row| row.branches)))
     })?;
-    let changed =
-        |place: usize, text: &str| Shown { link: link(text), body: body(text, 0), ..before[place].clone() };
+    let changed = |place: usize, text: &str| ReadMessage {
+        link: link(text),
+        body: body(text, 0),
+        ..before[place].clone()
+    };
     let after = vec![changed(0, "my green bicycle"), changed(1, "hum"), changed(2, "a longer fork")];
     assert_eq!((answer, seen), (2, (after, untouched, branches)));
     Ok(())
@@ -73,7 +76,7 @@ pub(super) fn messages_are_rewritten_all_or_none(trial: &mut Trial<'_>) -> Resul
 /// Rewriting an unknown message is not found.
 pub(super) fn rewriting_an_unknown_message_is_not_found(trial: &mut Trial<'_>) -> Result<()> {
     let id = three(trial.store())?;
-    Draft::opening(conversation(2)).say("z", "", "elsewhere").append(trial.store())?;
+    DraftTurn::opening(conversation(2)).say("z", "", "elsewhere").append(trial.store())?;
     let before = visible(trial.store())?;
 
     let answers = ["x", "z"].map(|name| told(rewrite(trial.store(), id, Some(1), &[(name, "one")], TIP)));
@@ -102,7 +105,7 @@ pub(super) fn a_parent_that_is_rewritten_without_its_child_is_a_conflict(
 ) -> Result<()> {
     let id = three(trial.store())?;
     // As if it had been appended while the others were looked at.
-    Draft::to(id).say("d", "b", "meanwhile").append(trial.store())?;
+    DraftTurn::to(id).say("d", "b", "meanwhile").append(trial.store())?;
     let before = visible(trial.store())?;
 
     let all = [("a", "one"), ("b", "two"), ("c", "three")];
@@ -195,12 +198,12 @@ pub(super) fn what_was_written_against_a_link_that_is_gone_is_a_conflict(
     let id = three(trial.store())?;
     rewrite(trial.store(), id, Some(1), &[("b", "one")], TIP)?;
 
-    refuses(trial, &Draft::to(id).say("d", "b", "goes on"), ErrorKind::Conflict)?;
+    refuses(trial, &DraftTurn::to(id).say("d", "b", "goes on"), ErrorKind::Conflict)?;
     // The first turn again is not the one that is stored.
-    let again = Draft::to(id).say("a", "", "my green secret").say("b", "a", "ho").say("c", "a", "a fork");
+    let again = DraftTurn::to(id).say("a", "", "my green secret").say("b", "a", "ho").say("c", "a", "a fork");
     refuses(trial, &again, ErrorKind::Conflict)?;
 
-    let answer = Draft::to(id).say("d", "b", "goes on").against("one").append(trial.store())?;
+    let answer = DraftTurn::to(id).say("d", "b", "goes on").against("one").append(trial.store())?;
     assert_eq!((answer.seq, answer.forked), (4, false));
     Ok(())
 }
@@ -212,7 +215,7 @@ pub(super) fn a_search_finds_what_messages_say_since_they_were_rewritten(
     let id = three(trial.store())?;
     finds(trial, [("secret", "a "), ("bicycle", "")])?;
     // One is prepared for searching when it is rewritten, and one is not.
-    Draft::to(id).say("d", "b", "another secret").append(trial.store())?;
+    DraftTurn::to(id).say("d", "b", "another secret").append(trial.store())?;
     let all = [("a", "my green bicycle"), ("b", "ho"), ("c", "a fork"), ("d", "another bicycle")];
     rewrite(trial.store(), id, Some(1), &all, TIP)?;
 

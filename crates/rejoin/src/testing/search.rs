@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::error::Result;
 use crate::model::{ConversationId, Role, Time, WordQuery};
 use crate::store::{Children, Facets, Hit, Read, SearchOrder, SearchQuery, Store, Target, Task};
-use crate::testing::draft::{Draft, at, body, conversation, message};
+use crate::testing::draft::{DraftTurn, at, body, conversation, message};
 use crate::testing::trial::Trial;
 
 /// What to search for, with everything else left open.
@@ -55,7 +55,7 @@ fn prepare(store: &dyn Store) -> Result<()> {
 /// Every word must be in the message.
 pub(super) fn every_word_must_be_in_the_message(trial: &mut Trial<'_>) -> Result<()> {
     let turn =
-        Draft::opening(conversation(1)).say("a", "", "the green bicycle").say("b", "a", "a green apple");
+        DraftTurn::opening(conversation(1)).say("a", "", "the green bicycle").say("b", "a", "a green apple");
     turn.append(trial.store())?;
 
     finds(trial, [("bicycle green ", "a "), ("green ", "b a "), ("green pear ", ""), ("", ""), ("?!", "")])
@@ -63,7 +63,8 @@ pub(super) fn every_word_must_be_in_the_message(trial: &mut Trial<'_>) -> Result
 
 /// The last may be the beginning of one.
 pub(super) fn the_last_word_may_be_a_beginning(trial: &mut Trial<'_>) -> Result<()> {
-    let turn = Draft::opening(conversation(1)).say("a", "", "the green bicycle").say("b", "a", "greenish");
+    let turn =
+        DraftTurn::opening(conversation(1)).say("a", "", "the green bicycle").say("b", "a", "greenish");
     turn.append(trial.store())?;
 
     finds(
@@ -74,7 +75,8 @@ pub(super) fn the_last_word_may_be_a_beginning(trial: &mut Trial<'_>) -> Result<
 
 /// Case and accents do not matter.
 pub(super) fn case_and_accents_do_not_matter(trial: &mut Trial<'_>) -> Result<()> {
-    let turn = Draft::opening(conversation(1)).say("a", "", "Café ÉCLAIR").say("b", "a", "cafe eclair 東京");
+    let turn =
+        DraftTurn::opening(conversation(1)).say("a", "", "Café ÉCLAIR").say("b", "a", "cafe eclair 東京");
     turn.append(trial.store())?;
 
     finds(trial, [("cafe ", "b a "), ("CAFÉ éclair ", "b a "), ("京", "b ")])
@@ -85,11 +87,11 @@ pub(super) fn the_newest_message_comes_first(trial: &mut Trial<'_>) -> Result<()
     // By the time of the message, not by when it arrived; also for times that are hardly possible.
     let id = conversation(1);
     let far = Time::from_micros(i64::MAX).as_micros() / 1_000_000 - 1_800_000_000 - 10;
-    Draft::opening(id).put("a", "", &body("word", 2)).append(trial.store())?;
+    DraftTurn::opening(id).put("a", "", &body("word", 2)).append(trial.store())?;
     prepare(trial.store())?;
-    let turn = Draft::to(id).put("b", "a", &body("word", 3)).put("c", "b", &body("word", 1));
+    let turn = DraftTurn::to(id).put("b", "a", &body("word", 3)).put("c", "b", &body("word", 1));
     turn.put("d", "c", &body("word", far)).put("e", "d", &body("word", far + 1)).append(trial.store())?;
-    let long_ago = Draft::to(id).put("f", "e", &body("word", -1_900_000_000));
+    let long_ago = DraftTurn::to(id).put("f", "e", &body("word", -1_900_000_000));
     long_ago.put("g", "f", &body("word", -2_000_000_000)).append(trial.store())?;
 
     finds(trial, [("word", "e d b a c f g ")])
@@ -98,8 +100,9 @@ pub(super) fn the_newest_message_comes_first(trial: &mut Trial<'_>) -> Result<()
 /// Of one time, the greater conversation comes first, then the greater sequence.
 pub(super) fn of_one_time_the_greater_key_comes_first(trial: &mut Trial<'_>) -> Result<()> {
     for (number, names) in [(2, ["c", "d"]), (1, ["a", "b"])] {
-        let turn =
-            Draft::opening(conversation(number)).say(names[0], "", "word").say(names[1], names[0], "word");
+        let turn = DraftTurn::opening(conversation(number))
+            .say(names[0], "", "word")
+            .say(names[1], names[0], "word");
         turn.append(trial.store())?;
     }
 
@@ -109,10 +112,10 @@ pub(super) fn of_one_time_the_greater_key_comes_first(trial: &mut Trial<'_>) -> 
 /// Everything that was appended before the call is found.
 pub(super) fn everything_appended_before_the_call_is_found(trial: &mut Trial<'_>) -> Result<()> {
     let (one, two) = (conversation(1), conversation(2));
-    Draft::opening(one).say("a", "", "word").append(trial.store())?;
+    DraftTurn::opening(one).say("a", "", "word").append(trial.store())?;
     prepare(trial.store())?;
-    Draft::opening(two).active(1).say("b", "", "word").append(trial.store())?;
-    Draft::to(one).active(2).say("c", "a", "word").append(trial.second().as_ref())?;
+    DraftTurn::opening(two).active(1).say("b", "", "word").append(trial.store())?;
+    DraftTurn::to(one).active(2).say("c", "a", "word").append(trial.second().as_ref())?;
 
     let expected = |conversation, name, seq, seconds| Hit {
         conversation,
@@ -130,10 +133,10 @@ pub(super) fn everything_appended_before_the_call_is_found(trial: &mut Trial<'_>
 /// Removed messages are not found.
 pub(super) fn removed_messages_are_not_found(trial: &mut Trial<'_>) -> Result<()> {
     let (one, two) = (conversation(1), conversation(2));
-    Draft::opening(one).say("a", "", "word").say("b", "a", "word").append(trial.store())?;
-    Draft::opening(two).say("c", "", "word").append(trial.store())?;
+    DraftTurn::opening(one).say("a", "", "word").say("b", "a", "word").append(trial.store())?;
+    DraftTurn::opening(two).say("c", "", "word").append(trial.store())?;
     prepare(trial.store())?;
-    let turn = Draft::to(one).say("d", "a", "word").say("e", "a", "word");
+    let turn = DraftTurn::to(one).say("d", "a", "word").say("e", "a", "word");
     turn.append(trial.store())?;
 
     let ids = ["b", "d"].map(message);
@@ -148,14 +151,14 @@ pub(super) fn a_search_cursor_continues_where_a_page_ended(trial: &mut Trial<'_>
     // Some share a time, so that the cursor has to tell them apart.
     let turn = |id: ConversationId, names: [&str; 3]| {
         let [first, second, third] = names;
-        Draft::to(id).put(first, "", &body("word", 1)).put(second, "", &body("word", 1)).put(
+        DraftTurn::to(id).put(first, "", &body("word", 1)).put(second, "", &body("word", 1)).put(
             third,
             "",
             &body("word", 2),
         )
     };
-    Draft::opening(conversation(1)).append(trial.store())?;
-    Draft::opening(conversation(2)).append(trial.store())?;
+    DraftTurn::opening(conversation(1)).append(trial.store())?;
+    DraftTurn::opening(conversation(2)).append(trial.store())?;
     turn(conversation(1), ["a", "b", "c"]).append(trial.store())?;
     prepare(trial.store())?;
     turn(conversation(2), ["d", "e", "f"]).append(trial.store())?;
@@ -190,12 +193,12 @@ fn paged(store: &dyn Read, mut query: SearchQuery<'_>) -> Result<String> {
 fn two_projects(trial: &Trial<'_>) -> Result<()> {
     for (number, project, name) in [(1, "red", "a"), (2, "blue", "b")] {
         let facets = Facets { project: project.to_owned(), ..Facets::default() };
-        let turn = Draft::opening(conversation(number)).about(facets, "{}");
+        let turn = DraftTurn::opening(conversation(number)).about(facets, "{}");
         turn.active(i64::from(number)).say(name, "", "word").append(trial.store())?;
     }
     prepare(trial.store())?;
     for (number, name, parent) in [(1, "c", "a"), (2, "d", "b")] {
-        let turn = Draft::to(conversation(number)).active(i64::from(number) + 2);
+        let turn = DraftTurn::to(conversation(number)).active(i64::from(number) + 2);
         turn.say(name, parent, "word").append(trial.store())?;
     }
     Ok(())
@@ -234,10 +237,10 @@ pub(super) fn a_search_can_be_limited_to_a_project(trial: &mut Trial<'_>) -> Res
 pub(super) fn a_search_can_be_limited_to_a_role(trial: &mut Trial<'_>) -> Result<()> {
     let id = conversation(1);
     let said = |role: Role, seconds| body("word", seconds).replacen(Role::User.as_str(), role.as_str(), 1);
-    let turn = Draft::opening(id).put("a", "", &said(Role::User, 1));
+    let turn = DraftTurn::opening(id).put("a", "", &said(Role::User, 1));
     turn.put("b", "a", &said(Role::Assistant, 2)).append(trial.store())?;
     prepare(trial.store())?;
-    let turn = Draft::to(id).put("c", "b", &said(Role::User, 3));
+    let turn = DraftTurn::to(id).put("c", "b", &said(Role::User, 3));
     turn.put("d", "c", &said(Role::Tool, 4)).append(trial.store())?;
 
     let found = trial.observe(|store| {

@@ -15,7 +15,7 @@ use rejoin::{
     Block, Branch, ConversationId, Digest, ErrorKind, Message, MessageId, Result, Role, Status, Time,
 };
 
-use crate::look::{Shown, Visible, visible};
+use crate::look::{ReadMessage, Visible, visible};
 use crate::oracle::Model;
 use crate::vault::{TwoHands, sealed};
 
@@ -325,7 +325,7 @@ fn put<'a>(blobs: &'a [Blob]) -> Vec<Put<'a>> {
 }
 
 /// The messages that a conversation has, oldest first.
-fn messages(store: &dyn Read, id: ConversationId) -> Vec<Shown> {
+fn messages(store: &dyn Read, id: ConversationId) -> Vec<ReadMessage> {
     let mut all = Vec::new();
     let selection = Selection::All { order: Order::OldestFirst, offset: 0, limit: u64::MAX };
     let read = store.read(id, selection, &mut |seen| {
@@ -396,7 +396,7 @@ impl Line {
 }
 
 /// What lines make of messages; with all that follow those, when it is apt.
-fn rewritten(known: &[Shown], lines: &[Line], is_apt: bool) -> Vec<(MessageId, Digest, String)> {
+fn rewritten(known: &[ReadMessage], lines: &[Line], is_apt: bool) -> Vec<(MessageId, Digest, String)> {
     let named: Vec<(MessageId, Digest, String)> = lines
         .iter()
         .map(|line| {
@@ -486,7 +486,7 @@ fn read(store: &dyn Read, id: ConversationId, selection: &Select) -> Answer {
         }
         Select::Ids(_) => Selection::Ids(&ids),
     };
-    let mut seen: Vec<Shown> = Vec::new();
+    let mut seen: Vec<ReadMessage> = Vec::new();
     let answer = store.read(id, what, &mut |message| {
         seen.push(message.into());
         Ok(())

@@ -274,7 +274,7 @@ fn a_scrub_keeps_ids_places_pins_and_everything_that_is_no_secret() {
     archive.removal().scrub(id, ScrubMode::Replace).unwrap();
 
     let after = visible(archive.store()).unwrap().conversations.remove(0).1;
-    let outline = |all: &[crate::look::Shown]| {
+    let outline = |all: &[crate::look::ReadMessage]| {
         all.iter().map(|one| (one.id, one.parent, one.seq, one.turn, one.is_pinned)).collect::<Vec<_>>()
     };
     assert_eq!(outline(&after), outline(&before));

@@ -7,7 +7,9 @@ use crate::archive::{Archive, ArchiveImports};
 use crate::error::Result;
 use crate::formats::{Format, SOURCE, Source};
 use crate::model::{ConversationId, MessageId, StoredConversation, StoredMessage};
-use crate::ops::{Destination, Import, ImportMode, Imported, Queue, import, is_used_here, unpack};
+use crate::ops::{
+    Import, ImportDestination, ImportMode, ImportQueue, Imported, import, is_used_here, unpack,
+};
 use crate::store::{BlobNames, Space};
 
 impl ArchiveImports<'_> {
@@ -71,9 +73,9 @@ impl Archive {
         format: &'static Format,
         how: &mut Import<'_>,
     ) -> Result<Imported> {
-        let (queue, none) = (Queue::default(), HashSet::new());
+        let (queue, none) = (ImportQueue::default(), HashSet::new());
         let number = queue.begin_source();
-        let destination = Destination { target, ..self.destination(&queue, &none) };
+        let destination = ImportDestination { target, ..self.destination(&queue, &none) };
         let read = import(destination, source, format, how);
         queue.flush(self.store());
         let refusal = queue.take_refusal(number).map_or(Ok(()), Err);
@@ -84,10 +86,10 @@ impl Archive {
     /// conversations that are no longer here stay away.
     pub(super) fn destination<'a>(
         &'a self,
-        queue: &'a Queue,
+        queue: &'a ImportQueue,
         except: &'a HashSet<ConversationId>,
-    ) -> Destination<'a> {
-        Destination {
+    ) -> ImportDestination<'a> {
+        ImportDestination {
             store: self.store(),
             queue,
             now: self.now(),

@@ -20,7 +20,7 @@ use crate::archive::{Archive, ArchiveImports};
 use crate::error::{Error, ErrorKind, Result};
 use crate::formats::{Detection, Finder, Fingerprint, Format, PathKey, Source, key_of};
 use crate::model::ConversationId;
-use crate::ops::{Import, ImportMode, Imported, Queue, import};
+use crate::ops::{Import, ImportMode, ImportQueue, Imported, import};
 use crate::store::{BlobNames, Put, Safety, Space};
 
 /// What was read to its end waits no longer than this to be stored, once the next source is read.
@@ -29,7 +29,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// What was imported before.
 #[derive(Clone, Debug, Default)]
 pub struct Imports {
-    notes: HashMap<PathKey, Note>,
+    notes: HashMap<PathKey, SourceNote>,
     /// The conversations of all notes.
     given: HashSet<ConversationId>,
     unsaved: Vec<PathKey>,
@@ -48,7 +48,7 @@ pub enum DeletedHere {
 
 /// What is noted of a source, as it is stored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Note {
+struct SourceNote {
     format: String,
     /// How it looked, in hexadecimal; none when it was still changing.
     look: Option<String>,
@@ -87,7 +87,7 @@ impl Imports {
         }
         // A run is read again until what asked for it is here, too.
         let look = look.filter(|_| !imported.conversations.iter().any(|one| one.is_waiting));
-        let note = Note {
+        let note = SourceNote {
             format: imported.format.to_owned(),
             look: look.map(|look| hex(look.digest())),
             conversations: conversations.into_iter().collect(),
@@ -116,7 +116,7 @@ fn is_of_source(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Invalid | ErrorKind::NotFound)
 }
 
-impl Note {
+impl SourceNote {
     fn look(&self) -> Option<[u8; 16]> {
         let text = self.look.as_deref()?;
         u128::from_str_radix(text, 16).ok().map(u128::to_be_bytes)
@@ -129,7 +129,9 @@ impl ArchiveImports<'_> {
         let mut imports = Imports::default();
         self.archive.store().get(Space::Import, None, BlobNames::ALL, &mut |name, bytes| {
             // A note that cannot be read is written again when its source is.
-            if let (Ok(path), Ok(note)) = (PathKey::try_from(name), serde_json::from_slice::<Note>(bytes)) {
+            if let (Ok(path), Ok(note)) =
+                (PathKey::try_from(name), serde_json::from_slice::<SourceNote>(bytes))
+            {
                 imports.given.extend(&note.conversations);
                 imports.notes.insert(path, note);
             }
@@ -173,7 +175,7 @@ impl ArchiveImports<'_> {
     where
         F: FnMut(&mut Imports, usize, Result<Imported>) -> Result<(), E>,
     {
-        let queue = Queue::default();
+        let queue = ImportQueue::default();
         let mut waiting = VecDeque::new();
         for (place, (source, format, deleted)) in sources.into_iter().enumerate() {
             let read = self.archive.read_noting(&queue, imports, (place, source, format, deleted), how);
@@ -215,7 +217,7 @@ impl Archive {
     /// Reads a source. What it gives may wait in the queue.
     fn read_noting<'s>(
         &self,
-        queue: &Queue,
+        queue: &ImportQueue,
         imports: &Imports,
         (place, source, format, deleted): (usize, &'s Source, &'static Format, DeletedHere),
         how: &mut Import<'_>,
@@ -235,7 +237,7 @@ impl Archive {
     /// Tells of the sources of which nothing waits any more, up to the first of which something does.
     fn settle<E, F>(
         &self,
-        queue: &Queue,
+        queue: &ImportQueue,
         waiting: &mut VecDeque<Unsettled<'_>>,
         imports: &mut Imports,
         mode: ImportMode,

@@ -4,10 +4,10 @@
 use std::cell::RefCell;
 use std::path::Path;
 
-use crate::archive::place::copies::Report;
+use crate::archive::place::copies::CopyProgress;
 use crate::archive::{Access, Stage, StoreUrl};
 use crate::error::{Error, ErrorKind, Result};
-use crate::ops::{Base, Contents, Moment, compare, contents, convert, prove};
+use crate::ops::{Base, Contents, StoreMoment, compare, contents, convert, prove};
 #[cfg(feature = "jsonl")]
 use crate::store::JsonlStore;
 #[cfg(feature = "sqlite")]
@@ -36,7 +36,7 @@ pub struct Converted {
     /// What the new store holds.
     pub contents: Contents,
     /// When the old store was the same.
-    compared: Moment,
+    compared: StoreMoment,
 }
 
 /// What is left of a vault that was erased.
@@ -58,7 +58,12 @@ impl StoreUrl {
     /// changed here since is copied again. Messages that were added to one conversation in both become a
     /// branch of the copy; anything else that has changed in both is a [`Conflict`](ErrorKind::Conflict).
     /// `report` is told of conversations.
-    pub fn convert(&self, to: &StoreUrl, access: &Access, report: &mut Report<'_>) -> Result<Converted> {
+    pub fn convert(
+        &self,
+        to: &StoreUrl,
+        access: &Access,
+        report: &mut CopyProgress<'_>,
+    ) -> Result<Converted> {
         if self.path() == to.path() {
             return Err(Error::invalid("a store cannot be copied onto itself"));
         }
@@ -88,7 +93,7 @@ impl StoreUrl {
 
     /// True when nothing was written to this store since it was converted.
     pub fn is_as_converted(&self, converted: &Converted, access: &Access) -> Result<bool> {
-        Ok(Moment::of(self.open_with(access)?.as_ref(), &SPACES)? == converted.compared)
+        Ok(StoreMoment::of(self.open_with(access)?.as_ref(), &SPACES)? == converted.compared)
     }
 
     /// Erases a store that was converted, like [`StoreUrl::erase`], and of a vault what was kept for it

@@ -34,7 +34,7 @@ pub enum Stage {
 }
 
 /// Told the stage, how much of it is done, and how much there is.
-pub(crate) type Report<'a> = dyn FnMut(Stage, u64, u64) + 'a;
+pub(crate) type CopyProgress<'a> = dyn FnMut(Stage, u64, u64) + 'a;
 
 /// What a restore did.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,13 +50,13 @@ impl StoreUrl {
     /// Copies the store to a new file while it is in use, opens the copy and checks every digest in it.
     ///
     /// The copy gets its name when it has passed. A file that exists is a conflict.
-    pub fn backup(&self, to: &Path, report: &mut Report<'_>) -> Result<Contents> {
+    pub fn backup(&self, to: &Path, report: &mut CopyProgress<'_>) -> Result<Contents> {
         self.backup_with(to, &Access::default(), report)
     }
 
     /// The same, with what is known of the store: another vault than the one
     /// that is used at its place is not copied.
-    pub fn backup_with(&self, to: &Path, access: &Access, report: &mut Report<'_>) -> Result<Contents> {
+    pub fn backup_with(&self, to: &Path, access: &Access, report: &mut CopyProgress<'_>) -> Result<Contents> {
         let path = self.file("copied to a file")?;
         if !path.exists() {
             return Err(Error::not_found(format!("no store at `{}`", path.display())));
@@ -81,7 +81,7 @@ impl StoreUrl {
     ///
     /// The copy is checked first, digest by digest. What was there is kept under the returned name. Programs
     /// that have the store open go on with what was restored.
-    pub fn restore(&self, from: &Path, wait: Duration, report: &mut Report<'_>) -> Result<Restored> {
+    pub fn restore(&self, from: &Path, wait: Duration, report: &mut CopyProgress<'_>) -> Result<Restored> {
         self.restore_with(from, &Access { wait, ..Access::default() }, report)
     }
 
@@ -90,7 +90,12 @@ impl StoreUrl {
     ///
     /// What was restored is the vault of its place from then on, though it is older than the one before. Cut
     /// off before that is noted, it is refused until it is restored again or accepted.
-    pub fn restore_with(&self, from: &Path, access: &Access, report: &mut Report<'_>) -> Result<Restored> {
+    pub fn restore_with(
+        &self,
+        from: &Path,
+        access: &Access,
+        report: &mut CopyProgress<'_>,
+    ) -> Result<Restored> {
         let path = self.file("restored")?;
         if from.canonicalize().is_ok_and(|from| path.canonicalize().is_ok_and(|own| own == from)) {
             return Err(Error::invalid(format!("`{}` is the store itself", from.display())));

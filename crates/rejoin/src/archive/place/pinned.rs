@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::archive::place::url::Parts;
+use crate::archive::place::url::StoreParts;
 use crate::archive::{Access, Existing, StoreUrl};
 use crate::error::{Error, ErrorKind, Result};
 use crate::store::backend::Backend;
@@ -28,7 +28,7 @@ pub(in crate::archive) fn is_sealed(store: &dyn Read) -> Result<bool> {
 
 impl StoreUrl {
     /// Opens a vault around the store `inner` with what it takes. One that is missing is not created.
-    pub(in crate::archive) fn open_sealed(&self, inner: &Self, access: &Access) -> Result<Parts> {
+    pub(in crate::archive) fn open_sealed(&self, inner: &Self, access: &Access) -> Result<StoreParts> {
         let Some(keys) = &access.keys else {
             return Err(Error::new(
                 ErrorKind::Denied,
@@ -213,7 +213,7 @@ impl StoreUrl {
         keys: &Keyholder,
         own: Keys,
         access: &Access,
-    ) -> Result<Parts> {
+    ) -> Result<StoreParts> {
         let inner = Keeper::over(Arc::clone(&backend));
         let anchor = match &access.anchors {
             None => None,
@@ -263,7 +263,7 @@ impl StoreUrl {
     }
 }
 
-fn parts<V: Store + VaultAdmin + 'static>(vault: V) -> Parts {
+fn parts<V: Store + VaultAdmin + 'static>(vault: V) -> StoreParts {
     let vault = Arc::new(vault);
     (Arc::clone(&vault) as Arc<dyn Store>, Some(vault))
 }

@@ -1,7 +1,7 @@
 //! What stands for `pinned.rs` in a build without vaults: none is opened, and
 //! none is taken for a plain store.
 
-use crate::archive::place::url::Parts;
+use crate::archive::place::url::StoreParts;
 use crate::archive::{Access, StoreUrl};
 use crate::error::{Error, Result};
 #[cfg(feature = "sqlite")]
@@ -20,7 +20,7 @@ pub(in crate::archive) fn is_sealed(store: &dyn Read) -> Result<bool> {
 
 impl StoreUrl {
     /// Opens no vault.
-    pub(in crate::archive) fn open_sealed(&self, _: &Self, _: &Access) -> Result<Parts> {
+    pub(in crate::archive) fn open_sealed(&self, _: &Self, _: &Access) -> Result<StoreParts> {
         self.refuse_unbuilt()?;
         Err(Error::invalid(format!("`{self}` is not a vault")))
     }

@@ -61,7 +61,7 @@ impl Default for Access {
 }
 
 /// A store, and what it is besides where it is a vault.
-pub(in crate::archive) type Parts = (Arc<dyn Store>, Option<Arc<dyn VaultAdmin>>);
+pub(in crate::archive) type StoreParts = (Arc<dyn Store>, Option<Arc<dyn VaultAdmin>>);
 
 impl StoreUrl {
     /// Reads a URL.
@@ -105,7 +105,7 @@ impl StoreUrl {
     }
 
     /// The same, with what it is besides where it is a vault.
-    pub(in crate::archive) fn open_parts(&self, access: &Access) -> Result<Parts> {
+    pub(in crate::archive) fn open_parts(&self, access: &Access) -> Result<StoreParts> {
         let Self::Vault(inner) = self else {
             self.refuse_in_place_of_a_vault(access)?;
             let store = self.open_plain(access)?;

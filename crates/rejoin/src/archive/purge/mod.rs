@@ -23,7 +23,7 @@ use crate::archive::state::prompt_history::PromptHistory;
 use crate::archive::{Archive, ArchiveRemoval, AuditAction, AuditEntry};
 use crate::error::{Error, Result};
 use crate::model::{ConversationId, StoredConversation};
-use crate::store::{Outcome, Safety, Target, Task, Told, put_notice};
+use crate::store::{NoticeKind, Outcome, Safety, Target, Task, put_notice};
 
 /// How long one attempt to erase what a store still holds may take.
 const ERASING: Duration = Duration::from_millis(200);
@@ -142,7 +142,7 @@ impl Archive {
         report.completed_at = self.now();
         self.note_done(report.entry());
         let (store, at) = (self.store(), report.completed_at);
-        let told = Told::Purged {
+        let told = NoticeKind::Purged {
             reason: report.reason.as_str().to_owned(),
             conversations: report.purged.len() as u64,
             messages: report.messages,

@@ -23,7 +23,7 @@ pub use open_turn::OpenTurn;
 pub use strain::Strain;
 pub(crate) use strain::{Strains, is_for_want_of_room};
 
-use crate::archive::handle::Prepared;
+use crate::archive::handle::PreparedTurn;
 use crate::archive::status::Ending;
 use crate::archive::{Archive, Handle};
 use crate::error::{Error, ErrorKind, Result};
@@ -32,7 +32,7 @@ use crate::model::{
 };
 use crate::ops::{in_line, stamp};
 use crate::store::{Displaced, Safety, Stale};
-use tally::Tally;
+use tally::RecordTally;
 
 /// How long the name of an open turn is: two programs must never choose the same.
 const NAME_LENGTH: usize = 10;
@@ -50,14 +50,14 @@ pub struct Recorder {
     name: MessageId,
     /// True when the store may hold an open turn of this recorder.
     has_open_turn: bool,
-    waiting: VecDeque<Waiting>,
+    waiting: VecDeque<WaitingTurn>,
     breaker: Breaker,
     cause: Option<Error>,
     /// What a conversation in the place of a deleted one begins with.
     header: Conversation,
-    reopen: Option<Box<Reopen>>,
+    reopen: Option<Box<ReopenArchive>>,
     is_store_in_doubt: bool,
-    tally: Tally,
+    tally: RecordTally,
     strains: Strains,
     begun_again: Vec<BegunAgain>,
 }
@@ -71,15 +71,15 @@ pub struct BegunAgain {
     pub conversation: ConversationId,
 }
 
-type Reopen = dyn FnMut() -> Result<Archive> + Send;
+type ReopenArchive = dyn FnMut() -> Result<Archive> + Send;
 
 /// A turn that is not on disk.
 #[derive(Debug)]
-struct Waiting {
+struct WaitingTurn {
     messages: Vec<Message>,
     bytes: u64,
     /// Once it was its turn to be tried.
-    prepared: Option<Prepared>,
+    prepared: Option<PreparedTurn>,
 }
 
 /// What became of messages that were to be saved.
@@ -107,7 +107,7 @@ impl Recorder {
             header,
             reopen: None,
             is_store_in_doubt: false,
-            tally: Tally::default(),
+            tally: RecordTally::default(),
             strains: Strains::default(),
             begun_again: Vec::new(),
         }
@@ -166,7 +166,7 @@ impl Recorder {
         let bytes = prepared.bytes();
         // A turn behind others will follow a message that is not stored yet, so it is prepared again then.
         let prepared = self.waiting.is_empty().then_some(prepared);
-        self.waiting.push_back(Waiting { messages, bytes, prepared });
+        self.waiting.push_back(WaitingTurn { messages, bytes, prepared });
         self.retry()
     }
 
@@ -371,7 +371,7 @@ impl Recorder {
     pub fn end(&mut self, ending: Ending) -> Result<StoredConversation> {
         self.settle()?;
         let stored = self.handle.archive().end_measured(self.handle.id(), ending, &self.tally.metrics())?;
-        self.tally = Tally::default();
+        self.tally = RecordTally::default();
         Ok(stored)
     }
 

@@ -33,7 +33,7 @@ pub struct OpenTurn {
 
 /// As it is written.
 #[derive(Serialize)]
-struct Written<'a> {
+struct WrittenTurn<'a> {
     version: u32,
     base: Option<MessageId>,
     writer: &'a str,
@@ -44,7 +44,7 @@ struct Written<'a> {
 
 /// As it is read.
 #[derive(Deserialize)]
-struct Stored {
+struct StoredTurn {
     base: Option<MessageId>,
     writer: String,
     saved_at: Time,
@@ -53,7 +53,7 @@ struct Stored {
 }
 
 #[derive(Deserialize)]
-struct Version {
+struct TurnVersion {
     version: u32,
 }
 
@@ -65,20 +65,20 @@ pub(super) fn encode(
     partial: &Message,
     results: &[Message],
 ) -> Vec<u8> {
-    let written = Written { version: VERSION, base, writer, saved_at, partial, results };
+    let written = WrittenTurn { version: VERSION, base, writer, saved_at, partial, results };
     serde_json::to_vec(&written).expect("an open turn is plain data")
 }
 
 fn decode(name: &[u8], bytes: &[u8]) -> Result<OpenTurn> {
     let corrupt = |cause| Error::corrupt("read an open turn").because(cause);
-    let Version { version } = serde_json::from_slice(bytes).map_err(corrupt)?;
+    let TurnVersion { version } = serde_json::from_slice(bytes).map_err(corrupt)?;
     if version > VERSION {
         return Err(Error::new(
             ErrorKind::Unsupported,
             format!("the open turn has version `{version}`, this program reads up to `{VERSION}`"),
         ));
     }
-    let Stored { base, writer, saved_at, partial, results } =
+    let StoredTurn { base, writer, saved_at, partial, results } =
         serde_json::from_slice(bytes).map_err(corrupt)?;
     let name = str::from_utf8(name).ok().and_then(|name| name.parse().ok());
     let name = name.ok_or_else(|| Error::corrupt("read the name of an open turn"))?;

@@ -7,7 +7,7 @@ use std::{fmt, io};
 use crate::archive::Archive;
 use crate::error::Error;
 use crate::model::ConversationId;
-use crate::store::{Safety, Told, put_notice};
+use crate::store::{NoticeKind, Safety, put_notice};
 
 /// A write that takes longer is slow: a person begins to notice it.
 const SLOW: Duration = Duration::from_millis(150);
@@ -44,7 +44,7 @@ impl Strain {
     }
 }
 
-impl From<&Strain> for Told {
+impl From<&Strain> for NoticeKind {
     fn from(strain: &Strain) -> Self {
         match strain {
             Strain::Slow { took } => {
@@ -131,7 +131,7 @@ impl Archive {
     pub(crate) fn tell_strains(&self, strains: &mut Strains, id: ConversationId) {
         for strain in strains.take_untold() {
             let (store, at) = (self.store(), self.now());
-            let told = Told::from(&strain);
+            let told = NoticeKind::from(&strain);
             // After a power cut it may be missing.
             if let Err(error) = put_notice(store, store, at, Some(id), told, Safety::Unsynced) {
                 tracing::warn!(kind = error.kind().as_str(), "{} was not told", strain.name());

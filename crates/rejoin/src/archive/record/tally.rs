@@ -4,7 +4,7 @@ use crate::model::{Message, Metrics, Role, Time};
 
 /// What was recorded since the talk began.
 #[derive(Debug, Default)]
-pub(super) struct Tally {
+pub(super) struct RecordTally {
     user_messages: u64,
     assistant_messages: u64,
     /// The time of all replies together, each since what was said before it.
@@ -12,7 +12,7 @@ pub(super) struct Tally {
     span: Option<(Time, Time)>,
 }
 
-impl Tally {
+impl RecordTally {
     pub(super) fn note(&mut self, messages: &[Message], now: Time) {
         let (first, last) = self.span.unwrap_or((now, now));
         for message in messages {

@@ -30,7 +30,7 @@ const NAME: &str = "retention.clock";
 
 /// When the clock was last looked at, and since when it is watched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct Mark {
+struct ClockMark {
     seen_at: Option<Time>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     watched_since: Option<Time>,
@@ -45,7 +45,7 @@ impl Archive {
             Some(seen) if now.as_micros() - seen.as_micros() <= FAR => Some(seen),
             seen => seen.max(self.newest_activity(now)?),
         };
-        let mut mark = Mark { seen_at: Some(now), ..before };
+        let mut mark = ClockMark { seen_at: Some(now), ..before };
         if has_jumped(now, before.seen_at, newest) {
             mark.watched_since = Some(now);
         }
@@ -62,7 +62,7 @@ impl Archive {
     }
 
     /// A mark that cannot be read is none.
-    fn clock_mark(&self) -> Result<Mark> {
+    fn clock_mark(&self) -> Result<ClockMark> {
         let text = match self.state().recall(NAME) {
             Err(error) if error.kind() == ErrorKind::Corrupt => None,
             text => text?,

@@ -19,12 +19,12 @@ pub(super) struct Planner<'a> {
     /// The runs that go along with others; none before they were needed.
     runs: Option<Runs>,
     /// What started runs; none where it is gone.
-    origins: HashMap<ConversationId, Option<Origin>>,
+    origins: HashMap<ConversationId, Option<RunOrigin>>,
 }
 
 /// What counts of a conversation that started a run.
 #[derive(Clone, Copy, Debug)]
-struct Origin {
+struct RunOrigin {
     hold: Hold,
     /// What started it, if it is a run itself.
     parent: Option<Parent>,
@@ -113,16 +113,16 @@ impl<'a> Planner<'a> {
         Ok(root.is_none_or(|hold| hold == Hold::None && !goes_along(run)))
     }
 
-    fn origin(&mut self, id: ConversationId) -> Result<Option<Origin>> {
+    fn origin(&mut self, id: ConversationId) -> Result<Option<RunOrigin>> {
         if let Some(known) = self.origins.get(&id) {
             return Ok(*known);
         }
         let found = match self.archive.conversation(id) {
-            Ok(stored) => Some(Origin { hold: stored.conversation.hold, parent: stored.parent() }),
+            Ok(stored) => Some(RunOrigin { hold: stored.conversation.hold, parent: stored.parent() }),
             Err(error) if error.kind() == ErrorKind::NotFound => None,
             // What it says about itself cannot be known, so its runs stay.
             Err(error) if error.kind() == ErrorKind::Corrupt => {
-                Some(Origin { hold: Hold::User, parent: None })
+                Some(RunOrigin { hold: Hold::User, parent: None })
             }
             Err(error) => return Err(error),
         };

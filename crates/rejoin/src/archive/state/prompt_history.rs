@@ -69,12 +69,12 @@ fn name_of(project: &str) -> String {
 pub(in crate::archive) struct PromptHistory<'a> {
     archive: &'a Archive,
     /// Those that are not found yet, by the name they are kept under; none before they were needed.
-    sought: Option<BTreeMap<String, Vec<Line>>>,
+    sought: Option<BTreeMap<String, Vec<HistoryLine>>>,
 }
 
 /// A line, and what of it would be said in a conversation.
 #[derive(Debug)]
-struct Line {
+struct HistoryLine {
     typed: String,
     meant: String,
 }
@@ -118,7 +118,7 @@ impl<'a> PromptHistory<'a> {
     }
 }
 
-impl Line {
+impl HistoryLine {
     /// A line that begins with a slash is a command, whose rest may be said, or, with two of them, a message
     /// that begins with one. None for a line that means nothing, such as a command without a text.
     fn of(typed: String) -> Option<Self> {
@@ -134,7 +134,7 @@ impl Line {
 }
 
 /// What is kept, by its name.
-fn all_lines(archive: &Archive) -> Result<BTreeMap<String, Vec<Line>>> {
+fn all_lines(archive: &Archive) -> Result<BTreeMap<String, Vec<HistoryLine>>> {
     let mut names = Vec::new();
     let read = archive.store().get(Space::State, None, BlobNames::Prefix(NAME.as_bytes()), &mut |name, _| {
         names.extend(str::from_utf8(name).map(str::to_owned));
@@ -146,7 +146,7 @@ fn all_lines(archive: &Archive) -> Result<BTreeMap<String, Vec<Line>>> {
         other => other?,
     }
     let with_lines = |name: String| {
-        let lines = archive.lines_under(&name).into_iter().filter_map(Line::of).collect();
+        let lines = archive.lines_under(&name).into_iter().filter_map(HistoryLine::of).collect();
         (name, lines)
     };
     Ok(names.into_iter().map(with_lines).collect())

@@ -17,7 +17,7 @@ mod launch;
 
 use crate::error::Result;
 use crate::formats::aider::launch::{Launches, START};
-use crate::formats::lines::Lines;
+use crate::formats::lines::SourceLines;
 use crate::formats::{Detection, Format, Reading, Source};
 
 /// Histories of aider.
@@ -52,7 +52,7 @@ fn detect(source: &Source) -> Detection {
 }
 
 fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
-    let mut lines = Lines::open(source.path(), reading)?;
+    let mut lines = SourceLines::open(source.path(), reading)?;
     let mut launches = Launches::new(source.path());
     while lines.advance_text(reading)? {
         launches.line(lines.whole(), lines.number(), reading)?;

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 
 /// The calls of a session; none if it has no sub-agents.
 #[derive(Debug, Default)]
-pub(super) struct CallIndex(Option<Calls>);
+pub(super) struct CallIndex(Option<CallHistory>);
 
 #[derive(Debug, Default)]
-struct Calls {
+struct CallHistory {
     /// The conversation and the message of each call.
     callers: HashMap<String, (String, String)>,
     /// The call of each run that a result names.

@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::formats::claude::calls::CallIndex;
 use crate::formats::claude::line::ClaudeLine;
 use crate::formats::claude::thread::ClaudeThread;
-use crate::formats::lines::Lines;
+use crate::formats::lines::SourceLines;
 use crate::formats::{Reading, Source, SourceConversation, SourceParent, folder};
 use crate::model::Time;
 
@@ -79,7 +79,7 @@ impl SessionFiles {
     fn read_file(&mut self, path: &Path, stem: &str, reading: &mut Reading<'_>) -> Result<()> {
         let mut file =
             SessionFile { stem, path, threads: Vec::new(), runs: HashMap::new(), places: HashMap::new() };
-        let mut lines = Lines::open(path, reading)?;
+        let mut lines = SourceLines::open(path, reading)?;
         while lines.advance(reading)? {
             match lines.parse::<ClaudeLine<'_>>() {
                 Ok(mut line) => {

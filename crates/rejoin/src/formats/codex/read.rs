@@ -7,7 +7,7 @@ use crate::formats::codex::caller::tell_parent;
 use crate::formats::codex::line::{CodexLine, ThreadMeta};
 use crate::formats::codex::paths;
 use crate::formats::codex::thread::CodexThread;
-use crate::formats::lines::Lines;
+use crate::formats::lines::SourceLines;
 use crate::formats::{ReadLimits, Reading, Source, SourceConversation, SourceParent};
 use crate::model::{Status, Time};
 
@@ -53,7 +53,7 @@ pub(super) fn first(path: &Path, reading: &mut Reading<'_>) -> Result<Option<(Th
     let limits = reading.limits();
     let mut quiet = |_| Ok(());
     let mut quietly = Reading::new(limits, &mut quiet);
-    let mut lines = Lines::open(path, &quietly)?;
+    let mut lines = SourceLines::open(path, &quietly)?;
     while lines.advance(&mut quietly)? {
         if let Ok(line) = lines.parse::<CodexLine<'_>>()
             && let Some(meta) = line.meta()
@@ -142,7 +142,7 @@ pub(super) fn bases(path: &Path) -> Result<Option<(String, Vec<PathBuf>)>> {
 
 /// Reads the lines of a file up to an ordinal.
 fn read_lines(path: &Path, end: u64, thread: &mut CodexThread, reading: &mut Reading<'_>) -> Result<()> {
-    let mut lines = Lines::open(path, reading)?;
+    let mut lines = SourceLines::open(path, reading)?;
     while lines.advance(reading)? {
         match lines.parse() {
             Ok(CodexLine { ordinal: Some(ordinal), .. }) if ordinal >= end => break,

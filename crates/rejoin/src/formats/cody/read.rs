@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::formats::codex::items::ConversationItem;
 use crate::formats::cody::items;
 use crate::formats::cody::line::{self, CodyLine, CodyTag, ConversationMeta, LineContent};
-use crate::formats::lines::Lines;
+use crate::formats::lines::SourceLines;
 use crate::formats::raw_object::RawObject;
 use crate::formats::tag::MessageTag;
 use crate::formats::thread_builder::ThreadBuilder;
@@ -22,7 +22,7 @@ pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
     if source.bytes() == 0 {
         return Err(Error::invalid("there are no turns in it"));
     }
-    let mut lines = Lines::open(path, reading)?;
+    let mut lines = SourceLines::open(path, reading)?;
     let conversation = SourceConversation::new(source.stem(), Time::default());
     let mut thread = CodyThread { thread: ThreadBuilder::new(conversation), head: None, prompts: Vec::new() };
     while lines.advance(reading)? {
@@ -43,7 +43,7 @@ struct CodyThread {
 }
 
 impl CodyThread {
-    fn line(&mut self, line: CodyLine<'_>, lines: &Lines, reading: &mut Reading<'_>) -> Result<()> {
+    fn line(&mut self, line: CodyLine<'_>, lines: &SourceLines, reading: &mut Reading<'_>) -> Result<()> {
         let number = lines.number();
         if !self.thread.is_announced() && !line.is_known() {
             return reading.skip(lines.path(), number, "it is neither a turn nor about a conversation");

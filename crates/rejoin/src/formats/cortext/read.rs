@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::error::{Error, Result};
 use crate::formats::cortext::session::{self, SessionState};
 use crate::formats::cortext::{MESSAGES, SESSION, STATE};
-use crate::formats::lines::Lines;
+use crate::formats::lines::SourceLines;
 use crate::formats::raw_object::RawObject;
 use crate::formats::tag::{self, MessageTag};
 use crate::formats::thread_builder::ThreadBuilder;
@@ -39,7 +39,7 @@ pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
     if !folder::is_file(&messages)? {
         return reading.skip(&messages, 0, "there are no messages");
     }
-    let mut lines = Lines::open(&messages, reading)?;
+    let mut lines = SourceLines::open(&messages, reading)?;
     while lines.advance(reading)? {
         match lines.parse::<RawObject<'_>>() {
             Ok(found) => thread.line(found, &lines, reading)?,
@@ -111,7 +111,12 @@ impl CortextThread {
         Ok(())
     }
 
-    fn line(&mut self, mut found: RawObject<'_>, lines: &Lines, reading: &mut Reading<'_>) -> Result<()> {
+    fn line(
+        &mut self,
+        mut found: RawObject<'_>,
+        lines: &SourceLines,
+        reading: &mut Reading<'_>,
+    ) -> Result<()> {
         let time: Option<Time> = tag::read(found.raw("timestamp"));
         let role = found.text("role").as_deref().and_then(content::role);
         let Some(role) = role else {

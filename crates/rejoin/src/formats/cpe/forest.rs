@@ -8,7 +8,7 @@ use crate::formats::cpe::shape::TextKind;
 use crate::formats::database::Database;
 
 /// Every message of a database, in the order in which they were written.
-pub(super) struct Forest {
+pub(super) struct MessageForest {
     nodes: Vec<MessageNode>,
     places: HashMap<String, usize>,
 }
@@ -24,7 +24,7 @@ pub(super) struct MessageNode {
     root: Option<usize>,
 }
 
-impl Forest {
+impl MessageForest {
     pub(super) fn of(database: &Database, reading: &mut Reading<'_>) -> Result<Self> {
         let compacts = database.has("messages", &["compaction_parent_id"])?;
         let other = if compacts { "compaction_parent_id" } else { "NULL" };

@@ -1,7 +1,7 @@
 //! Converts rows of `blocks` to blocks and back.
 
 use crate::formats::ReadLimits;
-use crate::formats::database::{DatabaseRow, Value};
+use crate::formats::database::{ColumnValue, DatabaseRow};
 use crate::formats::encoding::json_of;
 use crate::formats::lines::deepest;
 use crate::formats::raw_object::RawObject;
@@ -56,14 +56,14 @@ impl BlockRow {
     }
 
     /// Returns the columns of its row, without the message id.
-    pub(super) fn columns(&self) -> Vec<(&'static str, Value)> {
+    pub(super) fn columns(&self) -> Vec<(&'static str, ColumnValue)> {
         let extra = if self.extra.is_empty() {
-            Value::Null
+            ColumnValue::Null
         } else {
-            Value::Text(json_of(&self.extra).as_str().to_owned())
+            ColumnValue::Text(json_of(&self.extra).as_str().to_owned())
         };
         vec![
-            ("id", self.id.as_deref().map_or(Value::Null, Value::from)),
+            ("id", self.id.as_deref().map_or(ColumnValue::Null, ColumnValue::from)),
             ("block_type", self.kind.as_str().into()),
             ("modality_type", self.modality.into()),
             ("mime_type", self.mime.as_str().into()),

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde_json::json;
 
 use crate::error::Result;
-use crate::formats::cpe::forest::Forest;
+use crate::formats::cpe::forest::MessageForest;
 use crate::formats::cpe::parts::BlockRow;
 use crate::formats::cpe::shape::RowShape;
 use crate::formats::cpe::tag::{CpeTag, TAG};
@@ -22,7 +22,7 @@ pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
     Database::read(source, reading, |database, reading| {
         database.need("messages", &["id", "parent_id", "role"])?;
         database.need("blocks", &["message_id", "block_type", "content", "sequence_order"])?;
-        let forest = Forest::of(database, reading)?;
+        let forest = MessageForest::of(database, reading)?;
         let mut sessions = sessions_of(database, &forest)?;
         let (trees, mut names, mut family) = (forest.trees(), HashMap::new(), SubagentGroup::default());
         for tree in trees {
@@ -35,7 +35,7 @@ pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
 }
 
 /// Returns the sessions whose newest message is in a tree, by the root of the tree.
-fn sessions_of(database: &Database, forest: &Forest) -> Result<HashMap<usize, Vec<DatabaseRow>>> {
+fn sessions_of(database: &Database, forest: &MessageForest) -> Result<HashMap<usize, Vec<DatabaseRow>>> {
     let mut sessions: HashMap<usize, Vec<DatabaseRow>> = HashMap::new();
     if !database.has("acp_sessions", &["id", "last_message_id", "cwd", "title"])? {
         return Ok(sessions);
@@ -53,7 +53,7 @@ fn sessions_of(database: &Database, forest: &Forest) -> Result<HashMap<usize, Ve
 /// One conversation while it is read.
 struct CpeThread<'a> {
     database: &'a Database,
-    forest: &'a Forest,
+    forest: &'a MessageForest,
     /// The ids of messages whose rows have another id.
     names: &'a mut HashMap<usize, String>,
     /// Holds a message that the next row may continue.
@@ -77,7 +77,7 @@ struct LoadedRow {
 impl<'a> CpeThread<'a> {
     fn read(
         database: &'a Database,
-        forest: &'a Forest,
+        forest: &'a MessageForest,
         names: &'a mut HashMap<usize, String>,
         tree: &[usize],
         sessions: &[DatabaseRow],
@@ -160,7 +160,7 @@ impl<'a> CpeThread<'a> {
     }
 }
 
-fn row(database: &Database, forest: &Forest, place: usize) -> Result<LoadedRow> {
+fn row(database: &Database, forest: &MessageForest, place: usize) -> Result<LoadedRow> {
     let number = forest.node(place).row;
     let rows = database.all("SELECT * FROM messages WHERE rowid = ?1", &[number.into()])?;
     let row = rows.first().ok_or_else(|| crate::Error::corrupt("a message is gone from the database"))?;

@@ -3,7 +3,7 @@
 use crate::formats::content::summarize_first_text;
 use crate::formats::cpe::parts::{BlockRow, object};
 use crate::formats::cpe::tag::TAG;
-use crate::formats::database::{DatabaseRow, Value};
+use crate::formats::database::{ColumnValue, DatabaseRow};
 use crate::formats::encoding::json_of;
 use crate::model::{Block, Fields, Json, Message, Role, Time, ToolResult, Usage};
 
@@ -51,7 +51,7 @@ impl RowShape {
         Self {
             role: row.text("role").unwrap_or_default().to_owned(),
             title: row.word("title"),
-            is_error: !matches!(row.value("tool_result_error"), Value::Null | Value::Integer(0)),
+            is_error: !matches!(row.value("tool_result_error"), ColumnValue::Null | ColumnValue::Integer(0)),
             created_at: row.time("created_at"),
             model: row.word("model_id"),
             service: row.word("model_type"),
@@ -63,10 +63,10 @@ impl RowShape {
     }
 
     /// Returns the columns of its row, without those that link it to others.
-    pub(super) fn columns(&self) -> Vec<(&'static str, Value)> {
-        let text = |text: Option<&str>| text.map_or(Value::Null, Value::from);
+    pub(super) fn columns(&self) -> Vec<(&'static str, ColumnValue)> {
+        let text = |text: Option<&str>| text.map_or(ColumnValue::Null, ColumnValue::from);
         let count = |count: Option<u64>| {
-            count.and_then(|count| i64::try_from(count).ok()).map_or(Value::Null, Value::Integer)
+            count.and_then(|count| i64::try_from(count).ok()).map_or(ColumnValue::Null, ColumnValue::Integer)
         };
         let cached = |column: &str| count(self.cached.field(column).and_then(|count| count.to().ok()));
         let fields = (!self.fields.is_empty()).then(|| json_of(&self.fields));

@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::formats::cpe::read::title_of;
 use crate::formats::cpe::shape::{RowShape, TextKind, stamp};
 use crate::formats::cpe::tag::{CpeTag, TAG, TaggedConversation};
-use crate::formats::database::{DatabaseBuilder, Value};
+use crate::formats::database::{ColumnValue, DatabaseBuilder};
 use crate::formats::{SourceConversation, SourceMessage, Tree, WrittenFile};
 use crate::model::{Block, Message};
 
@@ -117,7 +117,7 @@ impl DatabaseWriter {
     }
 
     fn write_row(&self, id: &str, tie: &'static str, above: Option<&str>, shape: &RowShape) -> Result<()> {
-        let mut fields = vec![("id", id.into()), (tie, above.map_or(Value::Null, Value::from))];
+        let mut fields = vec![("id", id.into()), (tie, above.map_or(ColumnValue::Null, ColumnValue::from))];
         fields.extend(shape.columns());
         self.building.add("messages", &fields)?;
         let time = stamp(shape.created_at.unwrap_or_default());

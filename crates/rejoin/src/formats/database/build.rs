@@ -3,7 +3,7 @@
 use rusqlite::Connection;
 
 use crate::error::Result;
-use crate::formats::database::Value;
+use crate::formats::database::ColumnValue;
 use crate::formats::database::fault::sqlite_error;
 use crate::formats::database::open::in_memory;
 
@@ -20,7 +20,7 @@ impl DatabaseBuilder {
     }
 
     /// Adds a row.
-    pub(in crate::formats) fn add(&self, table: &str, fields: &[(&str, Value)]) -> Result<()> {
+    pub(in crate::formats) fn add(&self, table: &str, fields: &[(&str, ColumnValue)]) -> Result<()> {
         let names: Vec<&str> = fields.iter().map(|(name, _)| *name).collect();
         let marks: Vec<String> = (1..=fields.len()).map(|place| format!("?{place}")).collect();
         let sql = format!("INSERT INTO {table} ({}) VALUES ({})", names.join(", "), marks.join(", "));

@@ -18,7 +18,7 @@ use rusqlite::Connection;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 
 pub(super) use build::DatabaseBuilder;
-pub(super) use row::{DatabaseRow, Value};
+pub(super) use row::{ColumnValue, DatabaseRow};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::formats::byte_budget::check_message;
@@ -167,7 +167,7 @@ impl Database {
     pub(super) fn each(
         &self,
         sql: &str,
-        parameters: &[Value],
+        parameters: &[ColumnValue],
         take: &mut dyn FnMut(DatabaseRow) -> Result<()>,
     ) -> Result<()> {
         let mut statement = self.connection.prepare_cached(sql).map_err(sqlite_error)?;
@@ -189,7 +189,7 @@ impl Database {
     }
 
     /// Returns the rows of a query, which belong to one message and are limited to its size.
-    pub(super) fn all(&self, sql: &str, parameters: &[Value]) -> Result<Vec<DatabaseRow>> {
+    pub(super) fn all(&self, sql: &str, parameters: &[ColumnValue]) -> Result<Vec<DatabaseRow>> {
         let (mut all, mut bytes) = (Vec::new(), 0u64);
         self.each(sql, parameters, &mut |row| {
             bytes = row.values.iter().fold(bytes, |bytes, value| bytes.saturating_add(value.bytes()));
@@ -201,15 +201,15 @@ impl Database {
     }
 
     /// Returns the first row of a query.
-    pub(super) fn one(&self, sql: &str, parameters: &[Value]) -> Result<Option<DatabaseRow>> {
+    pub(super) fn one(&self, sql: &str, parameters: &[ColumnValue]) -> Result<Option<DatabaseRow>> {
         Ok(self.all(sql, parameters)?.into_iter().next())
     }
 
     /// Returns the ids in the first column of a query. They are counted against a limit.
-    pub(super) fn names(&self, sql: &str, parameters: &[Value]) -> Result<Vec<String>> {
+    pub(super) fn names(&self, sql: &str, parameters: &[ColumnValue]) -> Result<Vec<String>> {
         let (mut names, mut held) = (Vec::new(), self.id_budget());
         self.each(sql, parameters, &mut |row| {
-            if let Some(Value::Text(name)) = row.values.into_iter().next() {
+            if let Some(ColumnValue::Text(name)) = row.values.into_iter().next() {
                 held.add(&name)?;
                 names.push(name);
             }
@@ -250,20 +250,20 @@ impl IdBudget {
 }
 
 /// Text that is not UTF-8 is kept as bytes.
-fn value_of(value: ValueRef<'_>) -> Value {
+fn value_of(value: ValueRef<'_>) -> ColumnValue {
     match value {
-        ValueRef::Null => Value::Null,
-        ValueRef::Integer(number) => Value::Integer(number),
-        ValueRef::Real(number) => Value::Real(number),
+        ValueRef::Null => ColumnValue::Null,
+        ValueRef::Integer(number) => ColumnValue::Integer(number),
+        ValueRef::Real(number) => ColumnValue::Real(number),
         ValueRef::Text(bytes) => match str::from_utf8(bytes) {
-            Ok(text) => Value::Text(text.to_owned()),
-            Err(_) => Value::Blob(bytes.to_vec()),
+            Ok(text) => ColumnValue::Text(text.to_owned()),
+            Err(_) => ColumnValue::Blob(bytes.to_vec()),
         },
-        ValueRef::Blob(bytes) => Value::Blob(bytes.to_vec()),
+        ValueRef::Blob(bytes) => ColumnValue::Blob(bytes.to_vec()),
     }
 }
 
-impl rusqlite::ToSql for Value {
+impl rusqlite::ToSql for ColumnValue {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
         Ok(ToSqlOutput::Borrowed(match self {
             Self::Null => ValueRef::Null,

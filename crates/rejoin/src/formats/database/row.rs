@@ -9,7 +9,7 @@ use crate::model::Time;
 
 /// One value of a row.
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::formats) enum Value {
+pub(in crate::formats) enum ColumnValue {
     Null,
     Integer(i64),
     Real(f64),
@@ -17,7 +17,7 @@ pub(in crate::formats) enum Value {
     Blob(Vec<u8>),
 }
 
-impl Value {
+impl ColumnValue {
     /// Its size in bytes.
     pub(super) fn bytes(&self) -> u64 {
         match self {
@@ -39,13 +39,13 @@ impl Value {
     }
 }
 
-impl From<&str> for Value {
+impl From<&str> for ColumnValue {
     fn from(text: &str) -> Self {
         Self::Text(text.to_owned())
     }
 }
 
-impl From<i64> for Value {
+impl From<i64> for ColumnValue {
     fn from(number: i64) -> Self {
         Self::Integer(number)
     }
@@ -55,20 +55,20 @@ impl From<i64> for Value {
 #[derive(Clone, Debug)]
 pub(in crate::formats) struct DatabaseRow {
     pub(super) columns: Rc<[String]>,
-    pub(super) values: Vec<Value>,
+    pub(super) values: Vec<ColumnValue>,
 }
 
 impl DatabaseRow {
     /// Returns the value of a column; null if it does not exist.
-    pub(in crate::formats) fn value(&self, column: &str) -> &Value {
+    pub(in crate::formats) fn value(&self, column: &str) -> &ColumnValue {
         let place = self.columns.iter().position(|own| own == column);
-        place.and_then(|place| self.values.get(place)).unwrap_or(&Value::Null)
+        place.and_then(|place| self.values.get(place)).unwrap_or(&ColumnValue::Null)
     }
 
     /// Returns the value of a column if it is text.
     pub(in crate::formats) fn text(&self, column: &str) -> Option<&str> {
         match self.value(column) {
-            Value::Text(text) => Some(text),
+            ColumnValue::Text(text) => Some(text),
             _ => None,
         }
     }
@@ -81,7 +81,7 @@ impl DatabaseRow {
     /// Returns the value of a column if it is an integer.
     pub(in crate::formats) fn integer(&self, column: &str) -> Option<i64> {
         match self.value(column) {
-            Value::Integer(number) => Some(*number),
+            ColumnValue::Integer(number) => Some(*number),
             _ => None,
         }
     }
@@ -94,9 +94,9 @@ impl DatabaseRow {
     /// Returns the value of a column as a time. Text without a zone is in UTC, as in SQLite.
     pub(in crate::formats) fn time(&self, column: &str) -> Option<Time> {
         match self.value(column) {
-            Value::Integer(number) => Some(Time::from_number(*number)),
-            Value::Text(text) => moment(text),
-            Value::Null | Value::Real(_) | Value::Blob(_) => None,
+            ColumnValue::Integer(number) => Some(Time::from_number(*number)),
+            ColumnValue::Text(text) => moment(text),
+            ColumnValue::Null | ColumnValue::Real(_) | ColumnValue::Blob(_) => None,
         }
     }
 
@@ -136,7 +136,7 @@ mod tests {
     fn bytes_are_kept_too() {
         let row = DatabaseRow {
             columns: Rc::new(["a".to_owned(), "b".to_owned(), "c".to_owned()]),
-            values: vec![Value::Blob(vec![0, 255]), Value::Null, Value::Real(0.5)],
+            values: vec![ColumnValue::Blob(vec![0, 255]), ColumnValue::Null, ColumnValue::Real(0.5)],
         };
 
         assert_eq!(row.to_json(&["b"]).to_string(), r#"{"a":{"base64":"AP8="},"c":0.5}"#);

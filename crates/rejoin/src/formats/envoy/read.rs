@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 
 use crate::error::Result;
 use crate::formats::envoy::{EnvoyKind, kind_of, message, stored};
-use crate::formats::lines::Lines;
+use crate::formats::lines::SourceLines;
 use crate::formats::raw_object::RawObject;
 use crate::formats::tag::{self, ConversationTag, MessageTag};
 use crate::formats::thread_builder::ThreadBuilder;
@@ -15,7 +15,7 @@ use crate::model::{Block, Conversation, Message, Time};
 
 pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
     let path = source.path();
-    let mut lines = Lines::open(path, reading)?;
+    let mut lines = SourceLines::open(path, reading)?;
     let mut thread = EnvoyThread::default();
     while lines.advance(reading)? {
         match lines.parse::<RawObject<'_>>() {
@@ -41,7 +41,7 @@ impl EnvoyThread {
         &mut self,
         mut found: RawObject<'_>,
         stem: &str,
-        lines: &Lines,
+        lines: &SourceLines,
         reading: &mut Reading<'_>,
     ) -> Result<()> {
         let kind = kind_of(&mut found);

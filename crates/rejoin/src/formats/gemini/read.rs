@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::formats::gemini::paths;
 use crate::formats::gemini::record::{GeminiRecord, RawRecord};
 use crate::formats::gemini::replay::Replay;
-use crate::formats::lines::{Lines, UTF8_MARK, deepest, unreadable};
+use crate::formats::lines::{SourceLines, UTF8_MARK, deepest, unreadable};
 use crate::formats::{Reading, Source, SourceConversation, SourceParent, SourcePiece, whole_file};
 use crate::model::Time;
 
@@ -57,7 +57,7 @@ fn read_file(path: &Path, above: ParentSession<'_>, reading: &mut Reading<'_>) -
     if is_one_object(path)? {
         session.whole(reading)?;
     } else {
-        let mut lines = Lines::open(path, reading)?;
+        let mut lines = SourceLines::open(path, reading)?;
         while lines.advance(reading)? {
             session.line(lines.text(), lines.number(), reading, |why| lines.why_not(why))?;
         }

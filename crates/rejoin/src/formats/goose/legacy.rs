@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 
 use crate::error::Result;
 use crate::formats::goose::thread::{GooseMessage, GooseThread};
-use crate::formats::lines::Lines;
+use crate::formats::lines::SourceLines;
 use crate::formats::{Reading, Source, SourceConversation};
 use crate::model::{Json, Time};
 
@@ -56,7 +56,7 @@ pub(super) fn is_session(source: &Source) -> bool {
 
 pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
     let path = source.path();
-    let mut lines = Lines::open(path, reading)?;
+    let mut lines = SourceLines::open(path, reading)?;
     let mut about: Option<(SessionHeader, u64, String)> = None;
     let mut thread: Option<GooseThread> = None;
     while lines.advance(reading)? {

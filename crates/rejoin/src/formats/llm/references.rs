@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::formats::content::kind_of;
-use crate::formats::database::{Database, DatabaseRow, Value};
+use crate::formats::database::{ColumnValue, Database, DatabaseRow};
 use crate::formats::encoding::base64;
 use crate::model::{Fields, Media};
 
@@ -19,8 +19,8 @@ fn media(row: &DatabaseRow) -> Media {
     let mime = row.word("type").unwrap_or_else(|| "application/octet-stream".to_owned());
     let kind = kind_of(&mime);
     let data = match row.value("content") {
-        Value::Blob(bytes) if !bytes.is_empty() => Some(base64(bytes)),
-        Value::Text(text) if !text.is_empty() => Some(base64(text.as_bytes())),
+        ColumnValue::Blob(bytes) if !bytes.is_empty() => Some(base64(bytes)),
+        ColumnValue::Text(text) if !text.is_empty() => Some(base64(text.as_bytes())),
         _ => None,
     };
     let uri = row.word("url").or_else(|| row.word("path"));

@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use crate::error::{Error, Result};
 use crate::formats::gemini::parts::parts;
 use crate::formats::lineage::Lineage;
-use crate::formats::lines::{Lines, SourceLine};
+use crate::formats::lines::{SourceLine, SourceLines};
 use crate::formats::qwen::line::QwenLine;
 use crate::formats::thread_builder::ThreadBuilder;
 use crate::formats::{INJECTED, Reading, Source, SourceConversation};
@@ -23,7 +23,7 @@ pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
         is_begun: false,
         lineage: Lineage::default(),
     };
-    let mut lines = Lines::open(source.path(), reading)?;
+    let mut lines = SourceLines::open(source.path(), reading)?;
     while lines.advance(reading)? {
         let taken = match lines.parse() {
             Ok(line) => session.line(line, lines.current(), reading),

@@ -9,7 +9,7 @@ const SECONDS: std::ops::RangeInclusive<i64> = -377_705_023_201..=253_402_207_20
 /// Reads a date, a time of day and an offset, such as `2026-11-15 20:27:27,5+01:00[Europe/Lisbon]`. The name
 /// of a zone says nothing that the offset does not. A leap second is the one before it.
 pub(super) fn parse(text: &[u8]) -> Option<Time> {
-    let mut rest = Rest(text);
+    let mut rest = IsoRest(text);
     let (year, month, day) = rest.date()?;
     rest.one_of(b"Tt ")?;
     let (second, nanos) = rest.time_of_day()?;
@@ -25,9 +25,9 @@ pub(super) fn parse(text: &[u8]) -> Option<Time> {
 }
 
 /// What is left to be read.
-struct Rest<'t>(&'t [u8]);
+struct IsoRest<'t>(&'t [u8]);
 
-impl Rest<'_> {
+impl IsoRest<'_> {
     fn one_of(&mut self, letters: &[u8]) -> Option<u8> {
         let (first, rest) = self.0.split_first()?;
         letters.contains(first).then(|| self.0 = rest)?;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
 use crate::model::{Attachment, AttachmentKind, ConversationId, Digest, Time, digest_in, uri_of};
-use crate::ops::attachment::chunks::Set;
+use crate::ops::attachment::chunks::ChunkSet;
 use crate::store::{BlobNames, Put, Read, Space};
 
 /// The beginning of the names of cards, which are the addresses of their attachments.
@@ -46,8 +46,8 @@ impl Card {
     }
 
     /// The chunks it tells of.
-    pub(super) const fn set(&self) -> Set {
-        Set { chunk_bytes: self.chunk_bytes, count: self.chunks }
+    pub(super) const fn set(&self) -> ChunkSet {
+        ChunkSet { chunk_bytes: self.chunk_bytes, count: self.chunks }
     }
 
     pub(super) const fn of(&self, digest: Digest) -> Attachment {
@@ -91,12 +91,12 @@ pub(crate) fn cards(store: &dyn Read, owner: ConversationId) -> Result<Vec<(Atta
 
 /// A card that no longer waits, to be stored with the turn that refers to it.
 #[derive(Debug)]
-pub(crate) struct Settled {
+pub(crate) struct SettledCard {
     name: Vec<u8>,
     bytes: Vec<u8>,
 }
 
-impl Settled {
+impl SettledCard {
     pub(crate) fn put(&self, owner: ConversationId) -> Put<'_> {
         put(owner, &self.name, Some(&self.bytes))
     }
@@ -107,12 +107,12 @@ pub(crate) fn settle(
     store: &dyn Read,
     owner: ConversationId,
     referred: impl IntoIterator<Item = Digest>,
-) -> Result<Vec<Settled>> {
+) -> Result<Vec<SettledCard>> {
     let mut settled = Vec::new();
     for digest in referred {
         if let Some(card) = card(store, owner, digest)? {
             let bytes = Card { waiting_since: None, ..card }.to_bytes();
-            settled.push(Settled { name: name(digest), bytes });
+            settled.push(SettledCard { name: name(digest), bytes });
         }
     }
     Ok(settled)

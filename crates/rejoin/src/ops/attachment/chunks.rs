@@ -12,13 +12,13 @@ use crate::store::{BlobNames, Put, Read, Space};
 /// The chunks that make up an attachment when it is cut at a size. Those of another size have other names, so
 /// that two who store the same bytes at once and cut them differently do not get into each other's way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Set {
+pub(super) struct ChunkSet {
     /// The size; none for chunks of an older store, whose names do not have it.
     pub(super) chunk_bytes: Option<u32>,
     pub(super) count: u32,
 }
 
-impl Set {
+impl ChunkSet {
     /// The name of a chunk: the digest of the whole, the size, and the chunk's number.
     pub(super) fn name(self, digest: Digest, number: u32) -> Vec<u8> {
         let mut name = digest.as_bytes().to_vec();
@@ -118,7 +118,7 @@ pub(super) fn each(
 }
 
 /// The sets of chunks that are there without a gap, the one with the most bytes first.
-fn sets(store: &dyn Read, owner: ConversationId, digest: Digest) -> Result<Vec<Set>> {
+fn sets(store: &dyn Read, owner: ConversationId, digest: Digest) -> Result<Vec<ChunkSet>> {
     let mut found: BTreeMap<Option<u32>, (BTreeSet<u32>, u64)> = BTreeMap::new();
     each(store, owner, digest, &mut |name, bytes| {
         if let Some((_, size, number)) = parts(name) {
@@ -127,10 +127,10 @@ fn sets(store: &dyn Read, owner: ConversationId, digest: Digest) -> Result<Vec<S
             set.1 += bytes.len() as u64;
         }
     })?;
-    let mut whole: Vec<(u64, Set)> = found
+    let mut whole: Vec<(u64, ChunkSet)> = found
         .into_iter()
         .filter(|(_, (numbers, _))| numbers.iter().copied().eq(0..numbers.len() as u32))
-        .map(|(chunk_bytes, (numbers, bytes))| (bytes, Set { chunk_bytes, count: numbers.len() as u32 }))
+        .map(|(chunk_bytes, (numbers, bytes))| (bytes, ChunkSet { chunk_bytes, count: numbers.len() as u32 }))
         .collect();
     whole.sort_by_key(|(bytes, _)| std::cmp::Reverse(*bytes));
     Ok(whole.into_iter().map(|(_, set)| set).collect())

@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Attachment, AttachmentKind, ConversationId, Digest, Time};
 use crate::ops::attachment::card::{self, Card};
-use crate::ops::attachment::chunks::Set;
+use crate::ops::attachment::chunks::ChunkSet;
 use crate::ops::attachment::unused::erase;
 use crate::ops::attachment::{Detached, chunks};
 use crate::store::{BlobNames, Put, Safety, Space, Store};
@@ -157,7 +157,7 @@ impl AttachmentWriter<'_> {
     /// Gives what was staged its own name, chunk by chunk.
     fn rename(&self, stand_in: Digest, own: Attachment) -> Result<Attachment> {
         let staged = card::card(self.store, self.owner, stand_in)?;
-        let staged = staged.map_or(Set { chunk_bytes: None, count: 0 }, |card| card.set());
+        let staged = staged.map_or(ChunkSet { chunk_bytes: None, count: 0 }, |card| card.set());
         if !self.await_kept(own.digest)? {
             let card = self.card(own.kind, own.byte_length)?;
             self.put_card(own.digest, &card.clone().waiting(self.now))?;

@@ -13,7 +13,7 @@ mod unused;
 
 use std::collections::BTreeMap;
 
-pub(crate) use card::{CARDS, Settled, cards, settle};
+pub(crate) use card::{CARDS, SettledCard, cards, settle};
 pub(crate) use chunks::read;
 pub(crate) use keep::AttachmentWriter;
 pub(crate) use reference::{
@@ -56,12 +56,12 @@ pub(crate) fn fill<'m>(
 #[derive(Debug, Default)]
 pub(crate) struct Referred {
     /// A message that refers to each, and whether the archive made the reference.
-    by_digest: BTreeMap<Digest, (MessageId, Origin)>,
+    by_digest: BTreeMap<Digest, (MessageId, ReferenceOrigin)>,
 }
 
 /// Who made a reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Origin {
+pub(crate) enum ReferenceOrigin {
     /// The archive, which had the bytes then.
     Archive,
     /// Whoever wrote the message; it may never have meant anything.
@@ -72,7 +72,7 @@ impl Referred {
     pub(crate) fn note(&mut self, id: MessageId, message: &Message) {
         for (digest, origin) in reference::with_origins(message) {
             let known = self.by_digest.entry(digest).or_insert((id, origin));
-            if origin == Origin::Archive {
+            if origin == ReferenceOrigin::Archive {
                 known.1 = origin;
             }
         }
@@ -84,7 +84,7 @@ impl Referred {
         for (digest, (message, origin)) in &self.by_digest {
             match read(store, owner, *digest, &mut |_| Ok(())) {
                 Ok(_) => {}
-                Err(error) if error.kind() == ErrorKind::NotFound && *origin == Origin::Writer => {}
+                Err(error) if error.kind() == ErrorKind::NotFound && *origin == ReferenceOrigin::Writer => {}
                 Err(error) if matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::NotFound) => {
                     faults.push(format!("message {message} refers to an attachment: {error}"));
                 }

@@ -13,7 +13,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{AttachmentKind, Block, Digest, Json, Media, Message, uri_of};
-use crate::ops::attachment::Origin;
+use crate::ops::attachment::ReferenceOrigin;
 use crate::ops::attachment::chunks::digest_of;
 
 /// Data of more characters is kept as an attachment. Below that, a chunk and its card would cost more than
@@ -44,11 +44,11 @@ impl Detached {
 
 /// What the block says about it.
 #[derive(Serialize, Deserialize)]
-struct Taken {
+struct ReferenceFields {
     byte_length: u64,
     /// How the bytes were written; base64 if nothing is said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    encoding: Option<Encoding>,
+    encoding: Option<TextEncoding>,
     /// The address that the block had of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     uri: Option<String>,
@@ -56,7 +56,7 @@ struct Taken {
 
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Encoding {
+enum TextEncoding {
     /// The bytes are the characters of the data, which are no base64.
     Text,
 }
@@ -100,7 +100,7 @@ fn media_of(message: &mut Message) -> impl Iterator<Item = &mut Media> {
 }
 
 /// The bytes of an attachment, and how the data was written.
-type Decoded = (Vec<u8>, Option<Encoding>);
+type Decoded = (Vec<u8>, Option<TextEncoding>);
 
 fn decode(data: &str) -> Option<Decoded> {
     Some((STANDARD.decode(data).ok()?, None))
@@ -108,7 +108,7 @@ fn decode(data: &str) -> Option<Decoded> {
 
 /// What is read back must be what was written, to the letter.
 fn decode_or_keep(data: &str) -> Option<Decoded> {
-    Some(decode(data).unwrap_or_else(|| (data.as_bytes().to_vec(), Some(Encoding::Text))))
+    Some(decode(data).unwrap_or_else(|| (data.as_bytes().to_vec(), Some(TextEncoding::Text))))
 }
 
 fn detach_one(media: &mut Media, decode: impl Fn(&str) -> Option<Decoded>) -> Option<Detached> {
@@ -119,7 +119,7 @@ fn detach_one(media: &mut Media, decode: impl Fn(&str) -> Option<Decoded>) -> Op
     media.data = None;
     let detached = Detached::new(media.kind.into(), bytes);
     let (digest, byte_length) = detached.size();
-    let taken = Taken { byte_length, encoding, uri: media.uri.take() };
+    let taken = ReferenceFields { byte_length, encoding, uri: media.uri.take() };
     media.uri = Some(uri_of(digest));
     media.extra.set(FIELD, Json::of(&taken).expect("it is plain data"));
     Some(detached)
@@ -130,7 +130,7 @@ pub(crate) fn put_back(media: &mut Media, bytes: &[u8]) {
     let taken = taken(media);
     let encoding = taken.as_ref().and_then(|taken| taken.encoding);
     media.data = match (encoding, str::from_utf8(bytes)) {
-        (Some(Encoding::Text), Ok(text)) => Some(text.to_owned()),
+        (Some(TextEncoding::Text), Ok(text)) => Some(text.to_owned()),
         _ => Some(STANDARD.encode(bytes)),
     };
     if taken.is_some() {
@@ -139,7 +139,7 @@ pub(crate) fn put_back(media: &mut Media, bytes: &[u8]) {
     media.uri = taken.and_then(|taken| taken.uri);
 }
 
-fn taken(media: &Media) -> Option<Taken> {
+fn taken(media: &Media) -> Option<ReferenceFields> {
     media.extra.field(FIELD)?.to().ok()
 }
 
@@ -156,7 +156,7 @@ impl Packing {
     /// Of the attachment that a block refers to.
     pub(crate) fn of(media: &Media) -> Self {
         match taken(media).and_then(|taken| taken.encoding) {
-            Some(Encoding::Text) => Self::Letters,
+            Some(TextEncoding::Text) => Self::Letters,
             None => Self::Unpacked,
         }
     }
@@ -167,7 +167,7 @@ pub(crate) fn renamed(media: &Media, digest: Digest, byte_length: u64) -> Media 
     let mut media = media.clone();
     media.uri = Some(uri_of(digest));
     if let Some(taken) = taken(&media) {
-        let taken = Taken { byte_length, ..taken };
+        let taken = ReferenceFields { byte_length, ..taken };
         media.extra.set(FIELD, Json::of(&taken).expect("it is plain data"));
     }
     media
@@ -187,10 +187,14 @@ pub(crate) fn referred(message: &Message) -> BTreeSet<Digest> {
 }
 
 /// The same, with who made each reference.
-pub(super) fn with_origins(message: &Message) -> impl Iterator<Item = (Digest, Origin)> {
+pub(super) fn with_origins(message: &Message) -> impl Iterator<Item = (Digest, ReferenceOrigin)> {
     message.blocks.iter().filter_map(|block| {
         let Block::Media(media) = block else { return None };
-        let origin = if media.extra.field(FIELD).is_some() { Origin::Archive } else { Origin::Writer };
+        let origin = if media.extra.field(FIELD).is_some() {
+            ReferenceOrigin::Archive
+        } else {
+            ReferenceOrigin::Writer
+        };
         Some((media.attachment()?, origin))
     })
 }
@@ -255,7 +259,7 @@ mod tests {
         disown(&mut message);
         let detached = detach(&mut message);
 
-        let origins: Vec<Origin> = with_origins(&message).map(|(_, origin)| origin).collect();
-        assert_eq!((detached, origins), (vec![], vec![Origin::Writer]));
+        let origins: Vec<ReferenceOrigin> = with_origins(&message).map(|(_, origin)| origin).collect();
+        assert_eq!((detached, origins), (vec![], vec![ReferenceOrigin::Writer]));
     }
 }

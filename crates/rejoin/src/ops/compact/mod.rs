@@ -15,7 +15,7 @@ use crate::model::{Block, MediaKind, Message, MessageId, Role};
 use crate::ops::view::{Compaction, KeptMessage, PathMessage, Recipient, View};
 
 /// Counts the tokens of a text.
-pub(super) type Count<'a> = dyn Fn(&str) -> u64 + 'a;
+pub(super) type CountTokens<'a> = dyn Fn(&str) -> u64 + 'a;
 
 /// What a summary begins with, for the model that reads it.
 const PREFIX: &str = "Summary of earlier conversation:\n\n";
@@ -149,7 +149,7 @@ This summary will be used to continue the conversation with compressed history."
 }
 
 /// Chooses what stays of the user's own words.
-fn kept(path: &[PathMessage<'_>], summarised: Summarised<'_>, count: &Count<'_>) -> Compaction {
+fn kept(path: &[PathMessage<'_>], summarised: Summarised<'_>, count: &CountTokens<'_>) -> Compaction {
     let mut spoken = Spoken::all(path);
     spoken.retain(|spoken| Some(spoken.place) != summarised.pending);
     // Whatever it says, it is what will be answered.
@@ -177,7 +177,7 @@ fn kept(path: &[PathMessage<'_>], summarised: Summarised<'_>, count: &Count<'_>)
 }
 
 /// The tokens of a view.
-pub(super) fn tokens(view: &View<'_>, count: &Count<'_>) -> u64 {
+pub(super) fn tokens(view: &View<'_>, count: &CountTokens<'_>) -> u64 {
     view.messages.iter().map(|viewed| tokens_of(&viewed.message, count)).sum()
 }
 
@@ -188,7 +188,7 @@ const MESSAGE_TOKENS: u64 = 4;
 const IMAGE_TOKENS: u64 = 1_600;
 
 /// The tokens of one message, so that a caller can count each message once.
-pub(super) fn tokens_of(message: &Message, count: &Count<'_>) -> u64 {
+pub(super) fn tokens_of(message: &Message, count: &CountTokens<'_>) -> u64 {
     let tokens = message.blocks.iter().map(|block| match block {
         Block::Media(media) if media.kind == MediaKind::Image => IMAGE_TOKENS,
         Block::Snapshot(snapshot) => count(snapshot.data.as_str()),

@@ -1,6 +1,6 @@
 //! Which of the user's messages stay, and how a long one is cut.
 
-use crate::ops::compact::Count;
+use crate::ops::compact::CountTokens;
 
 /// A text that stays.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,7 +13,7 @@ pub(crate) struct Selected {
 
 /// Chooses from the newest back, whole, until the budget is used up. The first that does not fit is cut in
 /// the middle, and it is the last that is looked at. They come back oldest first, as they were given.
-pub(crate) fn select<T: AsRef<str>>(texts: &[T], budget: u64, count: &Count<'_>) -> Vec<Selected> {
+pub(crate) fn select<T: AsRef<str>>(texts: &[T], budget: u64, count: &CountTokens<'_>) -> Vec<Selected> {
     let mut selected = Vec::new();
     let mut left = budget;
     for (place, text) in texts.iter().enumerate().rev() {
@@ -35,7 +35,7 @@ pub(crate) fn select<T: AsRef<str>>(texts: &[T], budget: u64, count: &Count<'_>)
 /// Cuts the middle out of a text so that it takes at most `most` tokens. Of the characters that would fit,
 /// four tenths stay at the beginning and four at the end, and the rest is room for a marker that says how
 /// many characters are missing. None when not even the marker fits.
-pub(crate) fn truncate_middle(text: &str, most: u64, count: &Count<'_>) -> Option<String> {
+pub(crate) fn truncate_middle(text: &str, most: u64, count: &CountTokens<'_>) -> Option<String> {
     let tokens = count(text);
     if tokens <= most {
         return Some(text.to_owned());

@@ -82,7 +82,7 @@ impl Base {
     }
 
     /// How the blobs of a space and an owner stand.
-    pub(super) fn blobs(&self, of: Whose, ours: Digest, theirs: Digest) -> Since {
+    pub(super) fn blobs(&self, of: BlobOwner, ours: Digest, theirs: Digest) -> Since {
         let empty = || self.is_whole.then(|| hash(&Blobs::new()));
         let base = self.blobs.get(&of.name()).copied().unwrap_or_else(empty);
         since(base, Some(ours), Some(theirs))
@@ -94,7 +94,7 @@ impl Base {
     }
 
     /// Notes what both have of blobs.
-    pub(super) fn note_blobs(&mut self, of: Whose, both: &Blobs) {
+    pub(super) fn note_blobs(&mut self, of: BlobOwner, both: &Blobs) {
         match both.is_empty() {
             true => self.blobs.remove(&of.name()),
             false => self.blobs.insert(of.name(), Some(hash(both))),
@@ -107,7 +107,7 @@ impl Base {
     }
 
     /// The same of blobs.
-    pub(super) fn forget_blobs(&mut self, of: Whose, copy: &dyn Store) -> Result<()> {
+    pub(super) fn forget_blobs(&mut self, of: BlobOwner, copy: &dyn Store) -> Result<()> {
         let before = self.blobs.insert(of.name(), None);
         // Of a copy that was never whole nothing is known, so there is nothing to forget.
         if self.is_whole && before != Some(None) { self.write(copy) } else { Ok(()) }
@@ -116,9 +116,9 @@ impl Base {
 
 /// A space, and whose blobs in it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Whose(pub(super) Space, pub(super) Option<ConversationId>);
+pub(super) struct BlobOwner(pub(super) Space, pub(super) Option<ConversationId>);
 
-impl Whose {
+impl BlobOwner {
     fn name(self) -> String {
         let owner = self.1.map_or_else(String::new, |owner| format!("-{owner}"));
         format!("{}{owner}", self.0.number())

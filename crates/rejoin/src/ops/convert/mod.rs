@@ -14,7 +14,7 @@ use std::time::Duration;
 use sha2::{Digest as _, Sha256};
 
 pub(crate) use base::Base;
-use base::{Since, Whose, hash, is_own, state};
+use base::{BlobOwner, Since, hash, is_own, state};
 
 use crate::error::{Error, Result};
 use crate::model::{ConversationId, Digest, MessageId, Time};
@@ -33,7 +33,7 @@ const BATCH: u64 = 200;
 const ROUNDS: usize = 20;
 
 /// Told how many conversations are done, and how many there are.
-pub(crate) type Report<'a> = dyn FnMut(u64, u64) + 'a;
+pub(crate) type ConvertProgress<'a> = dyn FnMut(u64, u64) + 'a;
 
 /// Copies everything until both hold the same, and compares them.
 pub(crate) fn convert(
@@ -41,7 +41,7 @@ pub(crate) fn convert(
     to: &dyn Store,
     spaces: &[Space],
     base: &mut Base,
-    report: &mut Report<'_>,
+    report: &mut ConvertProgress<'_>,
 ) -> Result<()> {
     let mut reduced = BTreeSet::new();
     for _ in 0..ROUNDS {
@@ -54,7 +54,7 @@ pub(crate) fn convert(
         }
         report(rows.len() as u64, rows.len() as u64);
         for space in spaces {
-            copy_blobs(from, to, Whose(*space, None), base)?;
+            copy_blobs(from, to, BlobOwner(*space, None), base)?;
         }
         if newest_stamp(from, before)? == before {
             return Ok(());
@@ -65,14 +65,14 @@ pub(crate) fn convert(
 
 /// A moment of a store: while it is the same, nothing in it has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Moment {
+pub(crate) struct StoreMoment {
     /// The newest change of a conversation.
     stamp: Stamp,
     /// All blobs, which change without a stamp.
     blobs: [u8; 32],
 }
 
-impl Moment {
+impl StoreMoment {
     /// The moment that a store is at.
     pub(crate) fn of(store: &dyn Store, spaces: &[Space]) -> Result<Self> {
         let stamp = newest_stamp(store, 0)?;
@@ -94,8 +94,8 @@ pub(crate) fn compare(
     to: &dyn Store,
     spaces: &[Space],
     base: &mut Base,
-    report: &mut Report<'_>,
-) -> Result<Moment> {
+    report: &mut ConvertProgress<'_>,
+) -> Result<StoreMoment> {
     let stamp = newest_stamp(from, 0)?;
     let (ours, theirs) = (rows(from)?, rows(to)?);
     let theirs: BTreeMap<ConversationId, Row> = theirs.into_iter().map(|row| (row.id, row)).collect();
@@ -121,7 +121,7 @@ pub(crate) fn compare(
             if owner.is_some_and(|owner| !theirs.contains_key(&owner)) {
                 continue;
             }
-            let (there, whose) = (blobs(to, *space, owner)?, Whose(*space, owner));
+            let (there, whose) = (blobs(to, *space, owner)?, BlobOwner(*space, owner));
             let is_same = match base.blobs(whose, hash(&kept), hash(&there)) {
                 _ if kept == there => true,
                 Since::Kept => true,
@@ -137,7 +137,7 @@ pub(crate) fn compare(
     }
     base.note_whole();
     report(ours.len() as u64, ours.len() as u64);
-    Ok(Moment { stamp, blobs: all.finalize().into() })
+    Ok(StoreMoment { stamp, blobs: all.finalize().into() })
 }
 
 /// Whose blobs there can be: those of the store, and of each conversation.
@@ -185,7 +185,7 @@ fn essence(row: &Row) -> impl PartialEq {
 
 /// What has to be the same about a message.
 #[derive(PartialEq, Eq)]
-struct Link {
+struct MessageLink {
     parent: Option<MessageId>,
     digest: Digest,
     label: Option<String>,
@@ -193,7 +193,7 @@ struct Link {
 }
 
 /// The messages of a conversation, by id.
-type Links = BTreeMap<MessageId, Link>;
+type Links = BTreeMap<MessageId, MessageLink>;
 
 fn links(store: &dyn Read, id: ConversationId) -> Result<Links> {
     let mut links = BTreeMap::new();
@@ -201,7 +201,7 @@ fn links(store: &dyn Read, id: ConversationId) -> Result<Links> {
     store.read(id, all, &mut |seen| {
         let Note { label, is_pinned } = seen.note;
         let label = label.map(str::to_owned);
-        links.insert(seen.id, Link { parent: seen.parent, digest: seen.link, label, is_pinned });
+        links.insert(seen.id, MessageLink { parent: seen.parent, digest: seen.link, label, is_pinned });
         Ok(())
     })?;
     Ok(links)
@@ -327,13 +327,13 @@ fn copy_conversation(
         }
     }
     for space in spaces {
-        copy_blobs(from, to, Whose(*space, Some(row.id)), base)?;
+        copy_blobs(from, to, BlobOwner(*space, Some(row.id)), base)?;
     }
     Ok(())
 }
 
 /// True when a message of the copy is one of the source, whatever is noted of it.
-fn is_of(theirs: &Link, ours: Option<&Link>) -> bool {
+fn is_of(theirs: &MessageLink, ours: Option<&MessageLink>) -> bool {
     ours.is_some_and(|ours| (ours.parent, ours.digest) == (theirs.parent, theirs.digest))
 }
 
@@ -406,8 +406,8 @@ fn carry(
 }
 
 /// True when the copy has the note of a message; one that is new comes with it.
-fn is_noted(carried: &Carried, there: Option<&Link>) -> bool {
-    let is_same = |link: &Link| (&link.label, link.is_pinned) == (&carried.label, carried.is_pinned);
+fn is_noted(carried: &Carried, there: Option<&MessageLink>) -> bool {
+    let is_same = |link: &MessageLink| (&link.label, link.is_pinned) == (&carried.label, carried.is_pinned);
     there.is_none_or(is_same)
 }
 
@@ -457,8 +457,8 @@ fn settle(to: &dyn Store, row: &Row) -> Result<()> {
 /// Copies the blobs of a space and an owner, in bounded pieces, and erases those that the source
 /// does not have. Where the copy was changed since it was whole, only names that it does not
 /// have are copied, and nothing is erased.
-fn copy_blobs(from: &dyn Store, to: &dyn Store, whose: Whose, base: &mut Base) -> Result<()> {
-    let Whose(space, owner) = whose;
+fn copy_blobs(from: &dyn Store, to: &dyn Store, whose: BlobOwner, base: &mut Base) -> Result<()> {
+    let BlobOwner(space, owner) = whose;
     let (ours, theirs) = (blobs(from, space, owner)?, blobs(to, space, owner)?);
     let since = base.blobs(whose, hash(&ours), hash(&theirs));
     if ours == theirs || since == Since::Kept {

@@ -214,7 +214,7 @@ fn chain(error: &Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::Opened;
+    use crate::store::StoreCondition;
 
     fn own(path: &str) -> Belonging {
         Belonging { path: path.into(), is_directory: false, mode: 0o600, owner: 7 }
@@ -237,7 +237,7 @@ mod tests {
             leftovers: Vec::new(),
             kept: Vec::new(),
             holders: Default::default(),
-            opened: Ok(Opened { schema: 2, unindexed: 0 }),
+            opened: Ok(StoreCondition { schema: 2, unindexed: 0 }),
             engine: "SQLite".to_owned(),
             newest_schema: 2,
         }

@@ -28,7 +28,7 @@ pub(super) struct Stretch<'s> {
 
 /// Which results answer which calls, by place of message and block.
 #[derive(Default)]
-pub(super) struct Answers {
+pub(super) struct CallAnswers {
     results: HashMap<(usize, usize), (usize, usize)>,
     given: HashSet<(usize, usize)>,
 }
@@ -128,8 +128,8 @@ impl<'a> Story<'a> {
     }
 
     /// Finds the result of each call in a stretch. A result whose call is not there stays by itself.
-    pub(super) fn answers(&self, stretch: &[usize]) -> Answers {
-        let mut answers = Answers::default();
+    pub(super) fn answers(&self, stretch: &[usize]) -> CallAnswers {
+        let mut answers = CallAnswers::default();
         let mut open: HashMap<&str, VecDeque<(usize, usize)>> = HashMap::new();
         for place in stretch {
             for (number, block) in self.messages[*place].message.blocks.iter().enumerate() {
@@ -152,7 +152,7 @@ impl<'a> Story<'a> {
     }
 }
 
-impl Answers {
+impl CallAnswers {
     /// Where the result of a call is.
     pub(super) fn result_of(&self, message: usize, block: usize) -> Option<(usize, usize)> {
         self.results.get(&(message, block)).copied()

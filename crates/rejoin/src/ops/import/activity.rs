@@ -6,7 +6,7 @@
 
 use crate::error::Result;
 use crate::model::{Conversation, ConversationId, Time};
-use crate::ops::import::route::Route;
+use crate::ops::import::route::ImportRoute;
 use crate::store::{BlobNames, Put, Row, Space, Store};
 
 const NAME: &[u8] = b"import.dated";
@@ -22,9 +22,9 @@ pub(super) enum Dating {
 
 impl Dating {
     /// What an import by this route says.
-    pub(super) fn by(route: Route, store: &dyn Store, stored: Option<&Row>) -> Result<Self> {
+    pub(super) fn by(route: ImportRoute, store: &dyn Store, stored: Option<&Row>) -> Result<Self> {
         let Some(row) = stored else { return Ok(Self::BySource) };
-        let is_own = matches!(route, Route::Own(_) | Route::Separate { .. });
+        let is_own = matches!(route, ImportRoute::Own(_) | ImportRoute::Separate { .. });
         let header = Conversation::from_header(&row.header)?;
         let is_left = !is_own || is_used_here(store, row.id, &header, row.active)?;
         Ok(if is_left { Self::Left(row.active) } else { Self::BySource })

@@ -11,12 +11,12 @@ use crate::ops::prepare::Encoded;
 
 /// The attachments that a conversation has, or will have.
 #[derive(Default)]
-pub(super) struct Attached {
+pub(super) struct AttachmentSizes {
     /// Their sizes; none before the first is met.
     sizes: Option<BTreeMap<Digest, u64>>,
 }
 
-impl Attached {
+impl AttachmentSizes {
     pub(super) fn bytes(&self) -> u64 {
         self.sizes.iter().flat_map(BTreeMap::values).sum()
     }

@@ -1,8 +1,8 @@
 //! Messages that are stored together, with what they were read from.
 
 use crate::error::Result;
-use crate::model::{ConversationId, Digest, Message, MessageId, Previews, Time};
-use crate::ops::attachment::Settled;
+use crate::model::{ConversationId, Digest, Message, MessageId, PreviewTexts, Time};
+use crate::ops::attachment::SettledCard;
 use crate::ops::import::activity::Dating;
 use crate::ops::sources::Packer;
 use crate::store::{
@@ -19,30 +19,30 @@ const BYTES: usize = 8 << 20;
 
 /// Messages that wait to be stored together.
 #[derive(Default)]
-pub(super) struct Batch {
-    drafts: Vec<Draft>,
+pub(super) struct ImportBatch {
+    drafts: Vec<DraftMessage>,
     /// Names and bytes of what the messages were read from.
     sources: Vec<(Vec<u8>, Vec<u8>)>,
     /// The cards of attachments that the messages refer to.
-    settled: Vec<Settled>,
+    settled: Vec<SettledCard>,
     packer: Packer,
     bytes: usize,
-    previews: Previews,
+    previews: PreviewTexts,
 }
 
-struct Draft {
+struct DraftMessage {
     id: MessageId,
     parent: Option<Anchor>,
     digest: Digest,
     body: String,
     label: Option<String>,
-    pin: Pin,
+    pin: PinChange,
     said_at: Option<Time>,
 }
 
 /// Whether a message survives every compaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Pin {
+pub(super) enum PinChange {
     Set,
     Unset,
 }
@@ -55,12 +55,12 @@ pub(super) struct Creation<'a> {
 }
 
 /// What a turn of a batch borrows.
-pub(super) struct Parts<'a> {
+pub(super) struct TurnParts<'a> {
     entries: Vec<Entry<'a>>,
     blobs: Vec<Put<'a>>,
 }
 
-impl Batch {
+impl ImportBatch {
     /// Adds a message.
     pub(super) fn add(
         &mut self,
@@ -69,14 +69,14 @@ impl Batch {
         digest: Digest,
         mut body: String,
         message: &Message,
-        pin: Pin,
+        pin: PinChange,
     ) {
         self.bytes += body.len();
         // It may wait for long, and was written into a buffer that grew.
         body.shrink_to_fit();
         self.previews.note(message);
         let (label, said_at) = (message.label.clone(), message.created_at);
-        self.drafts.push(Draft { id, parent, digest, body, label, pin, said_at });
+        self.drafts.push(DraftMessage { id, parent, digest, body, label, pin, said_at });
     }
 
     /// Adds what something was read from, under its name.
@@ -90,7 +90,7 @@ impl Batch {
     }
 
     /// Adds cards of attachments that the messages refer to.
-    pub(super) fn settle(&mut self, settled: Vec<Settled>) {
+    pub(super) fn settle(&mut self, settled: Vec<SettledCard>) {
         self.settled.extend(settled);
     }
 
@@ -109,7 +109,7 @@ impl Batch {
 
     /// Messages of a conversation that keeps its own previews.
     pub(super) fn without_previews(&mut self) {
-        self.previews = Previews::default();
+        self.previews = PreviewTexts::default();
     }
 
     /// When something was last said, which is not when it was imported. What is dated far ahead of the clock
@@ -149,7 +149,7 @@ impl Batch {
     }
 
     /// What a turn of the messages borrows.
-    pub(super) fn parts<'a>(&'a self, conversation: ConversationId, notes: &[Put<'a>]) -> Parts<'a> {
+    pub(super) fn parts<'a>(&'a self, conversation: ConversationId, notes: &[Put<'a>]) -> TurnParts<'a> {
         let mut blobs: Vec<Put<'a>> = self
             .sources
             .iter()
@@ -171,17 +171,17 @@ impl Batch {
                 id: draft.id,
                 parent: draft.parent,
                 link: draft.digest,
-                note: Note { label: draft.label.as_deref(), is_pinned: draft.pin == Pin::Set },
+                note: Note { label: draft.label.as_deref(), is_pinned: draft.pin == PinChange::Set },
                 body: &draft.body,
             })
             .collect();
-        Parts { entries, blobs }
+        TurnParts { entries, blobs }
     }
 
     /// The messages as a turn, which creates the conversation if it is not there.
     pub(super) fn turn<'a>(
         &'a self,
-        parts: &'a Parts<'a>,
+        parts: &'a TurnParts<'a>,
         conversation: ConversationId,
         creation: Option<Creation<'a>>,
         dating: Dating,

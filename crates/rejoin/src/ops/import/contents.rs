@@ -7,14 +7,14 @@ use crate::model::{Block, Message, Role};
 
 /// What the messages of a source have in them.
 #[derive(Debug, Default)]
-pub(super) struct Contents {
+pub(super) struct SourceContents {
     /// Messages of people, models and tools.
     messages: u64,
     /// True when one of them says something.
     is_any: bool,
 }
 
-impl Contents {
+impl SourceContents {
     /// Looks at a message, until one says something.
     pub(super) fn add(&mut self, message: &Message) {
         // What a program prints says nothing about how it writes what is said.

@@ -4,15 +4,15 @@ use crate::error::Result;
 use crate::model::Branch;
 use crate::ops::import::growing::Growing;
 use crate::ops::import::header;
-use crate::ops::import::queue::{Whole, is_small};
-use crate::ops::import::route::Route;
-use crate::ops::import::{Depth, ImportMode, ImportedAs, ImportedConversation};
+use crate::ops::import::queue::{WholeConversation, is_small};
+use crate::ops::import::route::ImportRoute;
+use crate::ops::import::{ImportMode, ImportedAs, ImportedConversation, ReadingDepth};
 use crate::store::{Change, Facets};
 
 impl Growing<'_> {
     /// Stores what is left, sets the head, and tells what was done, as far as the reading went. A
     /// conversation without messages is none.
-    pub(super) fn finish(mut self, depth: Depth) -> Result<Option<ImportedConversation>> {
+    pub(super) fn finish(mut self, depth: ReadingDepth) -> Result<Option<ImportedConversation>> {
         if self.read == 0 {
             return Ok(None);
         }
@@ -20,7 +20,7 @@ impl Growing<'_> {
             self.flush()?;
             self.erase_unused()?;
             self.place_head()?;
-            let is_into = matches!(self.route, Route::Into(_));
+            let is_into = matches!(self.route, ImportRoute::Into(_));
             if !is_into {
                 self.place_branches()?;
             }
@@ -31,7 +31,7 @@ impl Growing<'_> {
         Ok(Some(ImportedConversation {
             id: self.id,
             source_id: self.found.id.clone(),
-            title: if depth == Depth::Full { self.redacted_title() } else { None },
+            title: if depth == ReadingDepth::Full { self.redacted_title() } else { None },
             imported_as: self.imported_as(),
             is_new: self.stored.is_none(),
             parent: self.above.as_ref().map(|above| above.conversation),
@@ -53,7 +53,7 @@ impl Growing<'_> {
         if !is_whole || !is_small(&self.batch, &header) {
             return Ok(false);
         }
-        let whole = Whole {
+        let whole = WholeConversation {
             id: self.id,
             facets: Facets::of(&self.header),
             header,
@@ -67,10 +67,10 @@ impl Growing<'_> {
     /// Which conversation took it.
     fn imported_as(&self) -> ImportedAs {
         match self.route {
-            Route::Own(_) => ImportedAs::Own,
-            Route::Separate { beside, .. } => ImportedAs::Separate { beside },
-            Route::Compared(_) => ImportedAs::Here,
-            Route::Into(_) => ImportedAs::Branch { head: self.last.filter(|_| self.has_news()) },
+            ImportRoute::Own(_) => ImportedAs::Own,
+            ImportRoute::Separate { beside, .. } => ImportedAs::Separate { beside },
+            ImportRoute::Compared(_) => ImportedAs::Here,
+            ImportRoute::Into(_) => ImportedAs::Branch { head: self.last.filter(|_| self.has_news()) },
         }
     }
 

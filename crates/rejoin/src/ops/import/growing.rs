@@ -9,20 +9,20 @@ use crate::formats::{
 };
 use crate::model::{Conversation, ConversationId, Digest, MessageId, Time};
 use crate::ops::import::activity::{self, Dating};
-use crate::ops::import::attached::Attached;
-use crate::ops::import::batch::{Batch, Creation, Pin};
+use crate::ops::import::attached::AttachmentSizes;
+use crate::ops::import::batch::{Creation, ImportBatch, PinChange};
 use crate::ops::import::bookmark::Bookmark;
 use crate::ops::import::counterpart::Counterparts;
 use crate::ops::import::header::header_of;
-use crate::ops::import::identity::Names;
+use crate::ops::import::identity::ImportNames;
 use crate::ops::import::location::began_here;
 use crate::ops::import::names;
-use crate::ops::import::ready::Ready;
+use crate::ops::import::ready::ImportReady;
 use crate::ops::import::regrow::{Half, Regrowth};
-use crate::ops::import::route::Route;
-use crate::ops::import::same::Fresh;
-use crate::ops::import::{Depth, Destination, ImportMode, Known};
-use crate::ops::redact::Tally;
+use crate::ops::import::route::ImportRoute;
+use crate::ops::import::same::AddedMessages;
+use crate::ops::import::{ImportDestination, ImportMode, KnownConversation, ReadingDepth};
+use crate::ops::redact::RedactionTally;
 use crate::store::{Anchor, Facets, Order, Put, Row, Selection};
 
 /// What stands in each message that was imported, and in hardly any other.
@@ -43,12 +43,12 @@ pub(super) struct Above {
 
 /// One conversation while it is imported.
 pub(super) struct Growing<'a> {
-    pub(super) into: Destination<'a>,
+    pub(super) into: ImportDestination<'a>,
     pub(super) format: &'static Format,
-    pub(super) names: Names,
+    pub(super) names: ImportNames,
     pub(super) mode: ImportMode,
-    depth: Depth,
-    pub(super) route: Route,
+    depth: ReadingDepth,
+    pub(super) route: ImportRoute,
     pub(super) id: ConversationId,
     pub(super) found: SourceConversation,
     pub(super) header: Conversation,
@@ -70,7 +70,7 @@ pub(super) struct Growing<'a> {
     /// The messages that this reading has met so far.
     pub(super) met: HashSet<MessageId>,
     /// The messages that this reading added.
-    pub(super) fresh: Fresh,
+    pub(super) fresh: AddedMessages,
     /// Messages that are other than they were, with the ids that they have now.
     changed: HashMap<MessageId, MessageId>,
     /// What the reading before has found out about messages that went on.
@@ -91,32 +91,32 @@ pub(super) struct Growing<'a> {
     pub(super) bytes: u64,
     /// As many bytes as it can come to, with what an outline has not looked at.
     most_bytes: u64,
-    pub(super) attached: Attached,
-    pub(super) batch: Batch,
+    pub(super) attached: AttachmentSizes,
+    pub(super) batch: ImportBatch,
     pub(super) read: u64,
     pub(super) added: u64,
     pub(super) grown: u64,
     pub(super) branched: u64,
     /// What was taken out of what is added.
-    pub(super) tally: Tally,
+    pub(super) tally: RedactionTally,
 }
 
 impl<'a> Growing<'a> {
     pub(super) fn begin(
-        into: Destination<'a>,
+        into: ImportDestination<'a>,
         format: &'static Format,
         source: &Source,
-        known: Known,
-        route: Route,
+        known: KnownConversation,
+        route: ImportRoute,
         above: Option<Above>,
-        (mode, depth): (ImportMode, Depth),
+        (mode, depth): (ImportMode, ReadingDepth),
     ) -> Result<Self> {
-        let Known { found, regrowth, .. } = known;
-        let (names, id) = (Names(format), route.id());
+        let KnownConversation { found, regrowth, .. } = known;
+        let (names, id) = (ImportNames(format), route.id());
         let mut header = header_of(&found, format, source, above.as_ref(), into.now)?;
         into.store.capabilities().restrict(&mut header);
-        let redactor = into.redactor.filter(|_| depth == Depth::Full);
-        let clean = redactor.and_then(|redactor| redactor.header(&header, &mut Tally::default()));
+        let redactor = into.redactor.filter(|_| depth == ReadingDepth::Full);
+        let clean = redactor.and_then(|redactor| redactor.header(&header, &mut RedactionTally::default()));
         let header = clean.unwrap_or(header);
         let stored = into.row_of(id)?;
         let (mut known, mut has_own) = (HashMap::new(), false);
@@ -129,11 +129,12 @@ impl<'a> Growing<'a> {
             })?;
         }
         let dating = Dating::by(route, into.store, stored.as_ref())?;
-        let is_into = matches!(route, Route::Into(_));
+        let is_into = matches!(route, ImportRoute::Into(_));
         let counterparts = if is_into { Counterparts::of(into.store, id)? } else { Counterparts::default() };
         // What is only compared is never written to.
-        let is_compared = matches!(route, Route::Compared(_));
-        let (mode, depth) = if is_compared { (ImportMode::Try, Depth::Outline) } else { (mode, depth) };
+        let is_compared = matches!(route, ImportRoute::Compared(_));
+        let (mode, depth) =
+            if is_compared { (ImportMode::Try, ReadingDepth::Outline) } else { (mode, depth) };
         let bytes = stored.as_ref().map_or(0, |row| row.bytes);
         let mut growing = Self {
             into,
@@ -157,7 +158,7 @@ impl<'a> Growing<'a> {
             stored,
             known,
             met: HashSet::new(),
-            fresh: Fresh::default(),
+            fresh: AddedMessages::default(),
             changed: HashMap::new(),
             regrowth,
             halves: Vec::new(),
@@ -167,13 +168,13 @@ impl<'a> Growing<'a> {
             branches: Vec::new(),
             asides: None,
             last: None,
-            attached: Attached::default(),
-            batch: Batch::default(),
+            attached: AttachmentSizes::default(),
+            batch: ImportBatch::default(),
             read: 0,
             added: 0,
             grown: 0,
             branched: 0,
-            tally: Tally::default(),
+            tally: RedactionTally::default(),
         };
         if mode == ImportMode::Store {
             growing.bookmark = growing.needed_bookmark()?;
@@ -193,7 +194,7 @@ impl<'a> Growing<'a> {
     /// Where a run of a sub-agent hangs that this conversation started. One that began here starts no runs in
     /// files: they would be purged with it.
     pub(super) fn parent_of(&self, parent: &SourceParent) -> Result<Option<Above>> {
-        let row = self.stored.as_ref().filter(|_| matches!(self.route, Route::Compared(_)));
+        let row = self.stored.as_ref().filter(|_| matches!(self.route, ImportRoute::Compared(_)));
         if row.map(began_here).transpose()? == Some(true) {
             return Ok(None);
         }
@@ -262,7 +263,7 @@ impl<'a> Growing<'a> {
         let id = match self.known.get(&own) {
             Some(known) if *known != digest => {
                 // What stands twice in one source did not grow since.
-                let is_into = matches!(self.route, Route::Into(_));
+                let is_into = matches!(self.route, ImportRoute::Into(_));
                 is_half = !is_into && !self.met.contains(&own) && self.regrow(own, parent, &found)?;
                 if is_half {
                     own
@@ -282,11 +283,11 @@ impl<'a> Growing<'a> {
         self.fresh.note(id, parent, &found.source);
         self.added += u64::from(!self.regrown.contains_key(&id));
         self.branched += u64::from(id != own);
-        let Some(Ready { stored, line }) = ready else {
+        let Some(ImportReady { stored, line }) = ready else {
             self.estimate(&found);
             return Ok(skipped);
         };
-        if self.depth == Depth::Outline {
+        if self.depth == ReadingDepth::Outline {
             self.most_bytes = self.most_bytes.saturating_add(stored.body.len() as u64);
             return Ok(skipped);
         }
@@ -296,8 +297,8 @@ impl<'a> Growing<'a> {
         self.check_size()?;
         if self.mode == ImportMode::Store {
             // Who asked for a branch pinned nothing.
-            let is_pinned = self.pinned.contains(&found.id) && !matches!(self.route, Route::Into(_));
-            let pin = if is_pinned { Pin::Set } else { Pin::Unset };
+            let is_pinned = self.pinned.contains(&found.id) && !matches!(self.route, ImportRoute::Into(_));
+            let pin = if is_pinned { PinChange::Set } else { PinChange::Unset };
             self.keep_attached(&stored)?;
             self.batch.add(id, anchor, digest, stored.body, &stored.message, pin);
             // What joins messages that are here can be told apart from them.
@@ -317,7 +318,7 @@ impl<'a> Growing<'a> {
     /// that a message is new. One that changed since may be here too, under an id that is made of what
     /// is stored, and others follow it there.
     fn looks_closely(&self, own: MessageId) -> bool {
-        self.depth == Depth::Full || self.known.contains_key(&own)
+        self.depth == ReadingDepth::Full || self.known.contains_key(&own)
     }
 
     /// Counts a message that was not made ready.
@@ -376,7 +377,7 @@ impl<'a> Growing<'a> {
         });
         let bookmark =
             self.bookmark.map(|here| here.left_at(self.batch.last())).map(Bookmark::to_bytes).transpose()?;
-        if matches!(self.route, Route::Into(_)) {
+        if matches!(self.route, ImportRoute::Into(_)) {
             self.batch.without_previews();
         }
         let (id, now) = (self.id, self.into.now);
@@ -386,7 +387,7 @@ impl<'a> Growing<'a> {
         let bookmark = bookmark.as_deref().map(|bytes| Bookmark::put(id, Some(bytes)));
         let notes: Vec<Put<'_>> = bookmark.into_iter().chain(dated).collect();
         self.batch.store(self.into.store, id, creation, &notes, self.dating, now)?;
-        self.batch = Batch::default();
+        self.batch = ImportBatch::default();
         self.exists = true;
         Ok(())
     }

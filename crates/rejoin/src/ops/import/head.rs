@@ -6,14 +6,14 @@ use crate::formats::SOURCE;
 use crate::model::{Message, MessageId};
 use crate::ops::import::bookmark::Bookmark;
 use crate::ops::import::growing::Growing;
-use crate::ops::import::route::Route;
+use crate::ops::import::route::ImportRoute;
 use crate::store::{Change, Order, Selection};
 
 impl Growing<'_> {
     /// The bookmark that is there, or the one that is needed.
     pub(super) fn needed_bookmark(&self) -> Result<Option<Bookmark>> {
         let head = self.stored.as_ref().and_then(|row| row.head).map(|head| head.id);
-        if matches!(self.route, Route::Into(_)) {
+        if matches!(self.route, ImportRoute::Into(_)) {
             // A branch that was cut off has left the head in it.
             let left = if self.exists { Bookmark::left(self.into.store, self.id)? } else { None };
             let left = left.filter(|left| head.is_some() && left.left_at == head);
@@ -88,7 +88,7 @@ impl Growing<'_> {
     fn follows_source(&self, here: MessageId) -> bool {
         let is_all_met = || self.known.keys().all(|id| self.met.contains(id));
         self.format.is_own()
-            && !matches!(self.route, Route::Into(_))
+            && !matches!(self.route, ImportRoute::Into(_))
             && self.met.contains(&here)
             && is_all_met()
     }

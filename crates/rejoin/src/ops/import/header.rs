@@ -23,7 +23,7 @@ const PARENT: &str = "parent";
 
 /// That link. Not every source tells the message.
 #[derive(Serialize, Deserialize)]
-struct Link {
+struct ParentLink {
     conversation: ConversationId,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     message: Option<MessageId>,
@@ -64,7 +64,7 @@ pub(super) fn header_of(
         header.extra.set(SUBAGENT, Json::of(&json!({ "name": name, "run_id": run }))?);
     }
     if let Some(Above { conversation, message }) = above {
-        let link = Link { conversation: *conversation, message: *message };
+        let link = ParentLink { conversation: *conversation, message: *message };
         header.extra.set(PARENT, Json::of(&link)?);
     }
     Ok(header)
@@ -88,7 +88,7 @@ fn origin_of(found: &SourceConversation, format: &'static Format, source: &Sourc
 /// True when a link is missing, or only its message, which the other one tells.
 fn lacks(own: Option<&Json>, other: &Json) -> bool {
     let Some(own) = own else { return true };
-    let (Ok(own), Ok(other)) = (own.to::<Link>(), other.to::<Link>()) else { return false };
+    let (Ok(own), Ok(other)) = (own.to::<ParentLink>(), other.to::<ParentLink>()) else { return false };
     own.message.is_none() && other.message.is_some() && own.conversation == other.conversation
 }
 

@@ -34,9 +34,9 @@ const LENGTH: usize = 11;
 
 /// Gives what is imported its ids.
 #[derive(Clone, Copy)]
-pub(super) struct Names(pub(super) &'static Format);
+pub(super) struct ImportNames(pub(super) &'static Format);
 
-impl Names {
+impl ImportNames {
     pub(super) fn conversation(self, source: &str, created: Time) -> ConversationId {
         let own = source.parse().ok().filter(|_| self.0.is_own());
         own.unwrap_or_else(|| conversation_id(self.0.name, source, created))

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::error::Result;
 use crate::formats::{Format, Source};
 use crate::model::{Conversation, Origin, Time};
-use crate::ops::redact::{Redactor, Tally};
+use crate::ops::redact::{RedactionTally, Redactor};
 use crate::store::Row;
 
 /// Where a source lies.
@@ -29,7 +29,7 @@ impl Location {
             imported_at: Time::default(),
         };
         let header = Conversation { origin: Some(origin), ..Conversation::default() };
-        let clean = redactor.and_then(|redactor| redactor.header(&header, &mut Tally::default()));
+        let clean = redactor.and_then(|redactor| redactor.header(&header, &mut RedactionTally::default()));
         let clean = clean.and_then(|header| header.origin).and_then(|origin| origin.source_path);
         Self { format, path: clean.unwrap_or(path) }
     }

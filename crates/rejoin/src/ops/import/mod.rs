@@ -35,19 +35,19 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt;
 
 pub(crate) use activity::is_used_here;
-use contents::Contents;
+use contents::SourceContents;
 use growing::{Above, Growing};
-use identity::Names;
+use identity::ImportNames;
 use location::Location;
-pub(crate) use queue::Queue;
+pub(crate) use queue::ImportQueue;
 use regrow::Regrowth;
 pub use report::{Imported, ImportedAs, ImportedConversation};
-use route::{Route, Router};
+use route::{ImportRoute, Router};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::formats::{Format, ReadLimits, Reading, Source, SourceConversation, SourcePiece};
 use crate::model::{ConversationId, Time};
-use crate::ops::redact::{Redactor, Tally};
+use crate::ops::redact::{RedactionTally, Redactor};
 use crate::store::Store;
 
 /// How an import is done.
@@ -82,10 +82,10 @@ impl fmt::Debug for Import<'_> {
 
 /// What an import needs to know about the place it goes to.
 #[derive(Clone, Copy)]
-pub(crate) struct Destination<'a> {
+pub(crate) struct ImportDestination<'a> {
     pub(crate) store: &'a dyn Store,
     /// Where what is small waits to be stored with others.
-    pub(crate) queue: &'a Queue,
+    pub(crate) queue: &'a ImportQueue,
     pub(crate) now: Time,
     /// The most bytes of one conversation.
     pub(crate) conversation_bytes: u64,
@@ -101,16 +101,17 @@ pub(crate) struct Destination<'a> {
 
 /// Imports one source. What is new and small may wait in the queue when this returns.
 pub(crate) fn import(
-    into: Destination<'_>,
+    into: ImportDestination<'_>,
     source: &Source,
     format: &'static Format,
     how: &mut Import<'_>,
 ) -> Result<Imported> {
     let location = Location::of(source, format, into.redactor);
-    let pass = |mode, depth, learnt| Pass::new(into, (source, format), &location, (mode, depth), learnt);
+    let pass =
+        |mode, depth, learnt| ReadingPass::new(into, (source, format), &location, (mode, depth), learnt);
     let mut learnt = Learnt::new();
     // Whoever asks what would be stored is told what would be taken out of it.
-    let mut depth = if how.mode == ImportMode::Store { Depth::Outline } else { Depth::Full };
+    let mut depth = if how.mode == ImportMode::Store { ReadingDepth::Outline } else { ReadingDepth::Full };
     for trial in 0..TRIALS {
         let mut silent = |_| {};
         let (limits, mode, project) = (how.limits, how.mode, how.project);
@@ -120,17 +121,17 @@ pub(crate) fn import(
         if trial == 0 { pass.run(how) } else { pass.run(&mut again) }?;
         let done = pass.finish()?;
         check_target(into.target, &done.report)?;
-        if done.verdict == Verdict::Reliable && how.mode == ImportMode::Try {
+        if done.verdict == ReadingVerdict::Reliable && how.mode == ImportMode::Try {
             return Ok(done.report);
         }
         learnt = done.learnt;
         match done.verdict {
-            Verdict::Reliable => break,
-            Verdict::Misjudged => {}
-            Verdict::TooShallow => depth = Depth::Full,
+            ReadingVerdict::Reliable => break,
+            ReadingVerdict::Misjudged => {}
+            ReadingVerdict::TooShallow => depth = ReadingDepth::Full,
         }
     }
-    let mut pass = pass(how.mode, Depth::Full, learnt);
+    let mut pass = pass(how.mode, ReadingDepth::Full, learnt);
     pass.run(how)?;
     Ok(pass.finish()?.report)
 }
@@ -154,20 +155,20 @@ const TRIALS: usize = 4;
 const WAITING: usize = 4;
 
 /// What a reading has found out about each conversation, by its id at the source.
-type Learnt = HashMap<String, Known>;
+type Learnt = HashMap<String, KnownConversation>;
 
 /// What is known of a conversation before it is read.
 #[derive(Clone)]
-struct Known {
+struct KnownConversation {
     found: SourceConversation,
     regrowth: Regrowth,
     /// Which conversation takes it; none when that is not known yet.
-    route: Option<Route>,
+    route: Option<ImportRoute>,
 }
 
 /// Whether a reading judged everything as the next one will. The worst one counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Verdict {
+enum ReadingVerdict {
     Reliable,
     Misjudged,
     /// An outline is not enough: only what is stored tells whether it is too large.
@@ -176,7 +177,7 @@ enum Verdict {
 
 /// How closely a reading looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Depth {
+enum ReadingDepth {
     /// What is new is parsed and named.
     Outline,
     /// Everything is made ready to be stored.
@@ -184,19 +185,19 @@ enum Depth {
 }
 
 /// What a reading came to.
-struct Done {
+struct ReadingResult {
     report: Imported,
     learnt: Learnt,
-    verdict: Verdict,
+    verdict: ReadingVerdict,
 }
 
 /// One reading of the source.
-struct Pass<'a> {
-    into: Destination<'a>,
+struct ReadingPass<'a> {
+    into: ImportDestination<'a>,
     source: &'a Source,
     format: &'static Format,
     mode: ImportMode,
-    depth: Depth,
+    depth: ReadingDepth,
     /// What the reading before has found out about each conversation.
     learnt: Learnt,
     router: Router<'a>,
@@ -212,18 +213,18 @@ struct Pass<'a> {
     touched: BTreeSet<u64>,
     /// Conversations that are not imported.
     passed_over: HashSet<String>,
-    contents: Contents,
+    contents: SourceContents,
     report: Imported,
-    tally: Tally,
-    verdict: Verdict,
+    tally: RedactionTally,
+    verdict: ReadingVerdict,
 }
 
-impl<'a> Pass<'a> {
+impl<'a> ReadingPass<'a> {
     fn new(
-        into: Destination<'a>,
+        into: ImportDestination<'a>,
         (source, format): (&'a Source, &'static Format),
         location: &'a Location,
-        (mode, depth): (ImportMode, Depth),
+        (mode, depth): (ImportMode, ReadingDepth),
         learnt: Learnt,
     ) -> Self {
         Self {
@@ -233,17 +234,17 @@ impl<'a> Pass<'a> {
             mode,
             depth,
             learnt,
-            router: Router { into, names: Names(format), location },
+            router: Router { into, names: ImportNames(format), location },
             branch: None,
             growing: BTreeMap::new(),
             places: HashMap::new(),
             met: 0,
             touched: BTreeSet::new(),
             passed_over: HashSet::new(),
-            contents: Contents::default(),
+            contents: SourceContents::default(),
             report: Imported::new(format.name, source.path().to_owned()),
-            tally: Tally::default(),
-            verdict: Verdict::Reliable,
+            tally: RedactionTally::default(),
+            verdict: ReadingVerdict::Reliable,
         }
     }
 
@@ -345,7 +346,7 @@ impl<'a> Pass<'a> {
         self.flush()?;
         // When it was started may be known only at its end, and its id is made of that.
         let source_id = found.id.clone();
-        let first = || Known { found, regrowth: Regrowth::default(), route: None };
+        let first = || KnownConversation { found, regrowth: Regrowth::default(), route: None };
         let mut known = self.learnt.entry(source_id.clone()).or_insert_with(first).clone();
         let route = match known.route {
             Some(route) => route,
@@ -385,8 +386,8 @@ impl<'a> Pass<'a> {
     }
 
     /// Refuses a second conversation for the one that was asked for.
-    fn check_alone(&mut self, source_id: &str, route: Route) -> Result<()> {
-        if !matches!(route, Route::Into(_)) {
+    fn check_alone(&mut self, source_id: &str, route: ImportRoute) -> Result<()> {
+        if !matches!(route, ImportRoute::Into(_)) {
             return Ok(());
         }
         match self.branch.replace(source_id.to_owned()) {
@@ -442,13 +443,15 @@ impl<'a> Pass<'a> {
         let is_stricter = regrowth.is_stricter_than(&known.regrowth);
         (known.found.head, known.regrowth) = (growing.learnt_head(), regrowth);
         let route = match growing.route {
-            Route::Compared(beside) if growing.has_news() => self.router.separate(beside, &known.found)?,
+            ImportRoute::Compared(beside) if growing.has_news() => {
+                self.router.separate(beside, &known.found)?
+            }
             route => route,
         };
         known.route = Some(route);
         // When it began may be known only now.
         let named = self.router.id_of(&known.found)?;
-        let is_another = matches!(route, Route::Own(id) if id != named);
+        let is_another = matches!(route, ImportRoute::Own(id) if id != named);
         if is_another {
             known.route = None;
         }
@@ -456,19 +459,19 @@ impl<'a> Pass<'a> {
         let was_misjudged =
             is_another && (self.into.except.contains(&named) || self.into.row_of(named)?.is_some());
         if is_stricter || was_misjudged || route != growing.route {
-            self.verdict = self.verdict.max(Verdict::Misjudged);
+            self.verdict = self.verdict.max(ReadingVerdict::Misjudged);
         }
-        if self.depth == Depth::Outline && growing.may_be_too_large() {
-            self.verdict = Verdict::TooShallow;
+        if self.depth == ReadingDepth::Outline && growing.may_be_too_large() {
+            self.verdict = ReadingVerdict::TooShallow;
         }
         Ok(())
     }
 
-    fn finish(mut self) -> Result<Done> {
+    fn finish(mut self) -> Result<ReadingResult> {
         while let Some((_, growing)) = self.growing.pop_first() {
             self.conclude(growing)?;
         }
         self.report.redacted = self.tally.to_redacted();
-        Ok(Done { report: self.report, learnt: self.learnt, verdict: self.verdict })
+        Ok(ReadingResult { report: self.report, learnt: self.learnt, verdict: self.verdict })
     }
 }

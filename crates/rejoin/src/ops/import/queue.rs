@@ -5,7 +5,7 @@
 //! once. What waits is bounded in number and in bytes.
 //!
 //! Nothing that waits counts as imported: whoever tells that a source was imported asks
-//! [`Queue::first_waiting`] before. An import looks for a conversation with [`Destination::row_of`],
+//! [`ImportQueue::first_waiting`] before. An import looks for a conversation with [`ImportDestination::row_of`],
 //! which stores what waits of it first.
 
 use std::cell::RefCell;
@@ -13,9 +13,9 @@ use std::collections::{BTreeMap, HashSet};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{ConversationId, Time};
-use crate::ops::import::Destination;
+use crate::ops::import::ImportDestination;
 use crate::ops::import::activity::Dating;
-use crate::ops::import::batch::{Batch, Creation, Parts};
+use crate::ops::import::batch::{Creation, ImportBatch, TurnParts};
 use crate::ops::import::header::row_of;
 use crate::store::{Facets, Row, Store, Turn};
 
@@ -37,14 +37,14 @@ const SMALL: usize = 1 << 20;
 
 /// New conversations that wait to be stored together.
 #[derive(Default)]
-pub(crate) struct Queue {
-    waiting: RefCell<Waiting>,
+pub(crate) struct ImportQueue {
+    waiting: RefCell<WaitingConversations>,
 }
 
 #[derive(Default)]
-struct Waiting {
+struct WaitingConversations {
     /// In the order they were read, with the numbers of their sources.
-    wholes: Vec<(usize, Whole)>,
+    wholes: Vec<(usize, WholeConversation)>,
     ids: HashSet<ConversationId>,
     bytes: usize,
     /// How many sources there were.
@@ -54,31 +54,31 @@ struct Waiting {
 }
 
 /// A new conversation with everything that its source has of it.
-pub(super) struct Whole {
+pub(super) struct WholeConversation {
     pub(super) id: ConversationId,
     pub(super) facets: Facets,
     pub(super) header: String,
     pub(super) created: Time,
     pub(super) now: Time,
-    pub(super) batch: Batch,
+    pub(super) batch: ImportBatch,
 }
 
-impl Whole {
+impl WholeConversation {
     fn bytes(&self) -> usize {
         self.batch.bytes() + self.header.len()
     }
 
-    fn parts(&self) -> Parts<'_> {
+    fn parts(&self) -> TurnParts<'_> {
         self.batch.parts(self.id, &[])
     }
 
-    fn turn<'a>(&'a self, parts: &'a Parts<'a>) -> Turn<'a> {
+    fn turn<'a>(&'a self, parts: &'a TurnParts<'a>) -> Turn<'a> {
         let creation = Creation { facets: &self.facets, header: &self.header, created: self.created };
         self.batch.turn(parts, self.id, Some(creation), Dating::BySource, self.now)
     }
 }
 
-impl Queue {
+impl ImportQueue {
     /// Begins another source, and returns its number. What is added from now on is of this one.
     pub(crate) fn begin_source(&self) -> usize {
         let mut waiting = self.waiting.borrow_mut();
@@ -97,7 +97,7 @@ impl Queue {
     }
 
     /// Has a conversation wait. An error is of the source that it is from.
-    pub(super) fn add(&self, store: &dyn Store, mut whole: Whole) -> Result<()> {
+    pub(super) fn add(&self, store: &dyn Store, mut whole: WholeConversation) -> Result<()> {
         whole.batch.rest();
         let is_full = {
             let mut waiting = self.waiting.borrow_mut();
@@ -122,7 +122,7 @@ impl Queue {
         }
         // In the order of an index each page of it is changed once.
         wholes.sort_by_key(|(_, whole)| whole.id);
-        let parts: Vec<Parts<'_>> = wholes.iter().map(|(_, whole)| whole.parts()).collect();
+        let parts: Vec<TurnParts<'_>> = wholes.iter().map(|(_, whole)| whole.parts()).collect();
         let turns: Vec<Turn<'_>> =
             wholes.iter().zip(&parts).map(|((_, whole), parts)| whole.turn(parts)).collect();
         let sources = wholes.iter().map(|(source, _)| *source);
@@ -156,7 +156,7 @@ impl Queue {
 }
 
 /// True when a conversation with these messages and this header is worth waiting for others.
-pub(super) const fn is_small(batch: &Batch, header: &str) -> bool {
+pub(super) const fn is_small(batch: &ImportBatch, header: &str) -> bool {
     batch.bytes() + header.len() <= SMALL
 }
 
@@ -165,7 +165,7 @@ fn is_of_turn(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Conflict | ErrorKind::NotFound | ErrorKind::Invalid)
 }
 
-impl Destination<'_> {
+impl ImportDestination<'_> {
     /// The conversation as the store has it, once nothing of it waits.
     pub(super) fn row_of(&self, id: ConversationId) -> Result<Option<Row>> {
         let waits = self.queue.waiting.borrow().ids.contains(&id);

@@ -8,12 +8,12 @@ use crate::model::{Block, Json, Message, Summary};
 use crate::ops::import::growing::Growing;
 use crate::ops::import::names;
 use crate::ops::prepare::Encoded;
-use crate::ops::redact::Tally;
+use crate::ops::redact::RedactionTally;
 use crate::ops::sources::source_hash;
 use crate::ops::view::{Compaction, KeptMessage, KeptPlace};
 
 /// A message that is ready to be stored.
-pub(super) struct Ready {
+pub(super) struct ImportReady {
     pub(super) stored: Encoded<'static>,
     /// What it was read from without its secrets, if that had some.
     pub(super) line: Option<String>,
@@ -48,12 +48,12 @@ impl Growing<'_> {
 
     /// Makes a message ready to be stored. This is where secrets are taken out
     /// of it and of what it was read from.
-    pub(super) fn ready(&self, found: &mut SourceMessage) -> Result<Ready> {
+    pub(super) fn ready(&self, found: &mut SourceMessage) -> Result<ImportReady> {
         let line = self.redacted(&found.source);
         self.note_source(found, &source_hash(line.as_deref().unwrap_or(&found.source)))?;
         let nothing = Message::new(found.message.role, Vec::new());
         let message = std::mem::replace(&mut found.message, nothing);
-        Ok(Ready { stored: Encoded::of(Cow::Owned(message), self.into.redactor.as_ref()), line })
+        Ok(ImportReady { stored: Encoded::of(Cow::Owned(message), self.into.redactor.as_ref()), line })
     }
 
     /// Writes down what a compaction keeps, by the ids here.
@@ -87,6 +87,6 @@ impl Growing<'_> {
 
     /// A line of the source without its secrets; none when it has none.
     fn redacted(&self, line: &str) -> Option<String> {
-        self.into.redactor.and_then(|redactor| redactor.line(line, &mut Tally::default()))
+        self.into.redactor.and_then(|redactor| redactor.line(line, &mut RedactionTally::default()))
     }
 }

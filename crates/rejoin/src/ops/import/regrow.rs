@@ -36,7 +36,7 @@ pub(super) struct Half {
 }
 
 /// A message that has to go so that one that went on can take its place.
-struct Going {
+struct ReplacedMessage {
     bytes: u64,
     /// The hash of what it was read from.
     hash: String,
@@ -77,7 +77,7 @@ impl Growing<'_> {
         }
         self.halves.push(Half { id: own, going: ids });
         self.grown += 1;
-        for (id, Going { bytes, hash }) in going {
+        for (id, ReplacedMessage { bytes, hash }) in going {
             self.known.remove(&id);
             // What came before its parent did not come again.
             self.met.remove(&id);
@@ -93,9 +93,9 @@ impl Growing<'_> {
         &self,
         own: MessageId,
         parent: Option<MessageId>,
-    ) -> Result<Option<HashMap<MessageId, Going>>> {
+    ) -> Result<Option<HashMap<MessageId, ReplacedMessage>>> {
         let Some(row) = self.into.row_of(self.id)? else { return Ok(None) };
-        let mut going: HashMap<MessageId, Going> = HashMap::new();
+        let mut going: HashMap<MessageId, ReplacedMessage> = HashMap::new();
         let mut is_of_source = true;
         let all = Selection::All { order: Order::OldestFirst, offset: 0, limit: u64::MAX };
         self.into.store.read(self.id, all, &mut |seen| {
@@ -105,7 +105,7 @@ impl Growing<'_> {
                 let hash = self.hash_of_named(seen.id, seen.body)?;
                 is_of_source &= is_in_place && seen.note == Note::default() && hash.is_some();
                 let (bytes, hash) = (seen.body.len() as u64, hash.unwrap_or_default());
-                going.insert(seen.id, Going { bytes, hash });
+                going.insert(seen.id, ReplacedMessage { bytes, hash });
             }
             Ok(())
         })?;

@@ -10,8 +10,8 @@
 use crate::error::{Error, Result};
 use crate::formats::SourceConversation;
 use crate::model::ConversationId;
-use crate::ops::import::Destination;
-use crate::ops::import::identity::Names;
+use crate::ops::import::ImportDestination;
+use crate::ops::import::identity::ImportNames;
 use crate::ops::import::location::Location;
 
 /// So many separate conversations may have the same id at their sources and in one
@@ -20,7 +20,7 @@ const SEPARATE: u32 = 100;
 
 /// Which conversation takes what a source says of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Route {
+pub(super) enum ImportRoute {
     /// One of its own, which is new or was read from the same place.
     Own(ConversationId),
     /// One beside the conversation that has its id.
@@ -31,7 +31,7 @@ pub(super) enum Route {
     Into(ConversationId),
 }
 
-impl Route {
+impl ImportRoute {
     pub(super) const fn id(self) -> ConversationId {
         match self {
             Self::Own(id) | Self::Separate { id, .. } | Self::Compared(id) | Self::Into(id) => id,
@@ -41,25 +41,25 @@ impl Route {
 
 /// Finds routes for the conversations of one source.
 pub(super) struct Router<'a> {
-    pub(super) into: Destination<'a>,
-    pub(super) names: Names,
+    pub(super) into: ImportDestination<'a>,
+    pub(super) names: ImportNames,
     pub(super) location: &'a Location,
 }
 
 impl Router<'_> {
     /// The route of a conversation, as far as it is known before its messages are.
-    pub(super) fn route(&self, found: &SourceConversation) -> Result<Route> {
+    pub(super) fn route(&self, found: &SourceConversation) -> Result<ImportRoute> {
         if let Some(target) = self.into.target.filter(|_| found.parent.is_none()) {
-            return Ok(Route::Into(target));
+            return Ok(ImportRoute::Into(target));
         }
         let id = self.id_of(found)?;
         match self.into.row_of(id)? {
-            None => Ok(Route::Own(id)),
-            Some(row) if self.location.gave(&row)? => Ok(Route::Own(id)),
+            None => Ok(ImportRoute::Own(id)),
+            Some(row) if self.location.gave(&row)? => Ok(ImportRoute::Own(id)),
             Some(_) => {
                 let separate = self.separate(id, found)?;
                 let is_there = self.into.row_of(separate.id())?.is_some();
-                Ok(if is_there { separate } else { Route::Compared(id) })
+                Ok(if is_there { separate } else { ImportRoute::Compared(id) })
             }
         }
     }
@@ -75,24 +75,24 @@ impl Router<'_> {
     }
 
     /// The route beside a conversation: one that was read from here before, or a new one.
-    pub(super) fn separate(&self, beside: ConversationId, found: &SourceConversation) -> Result<Route> {
+    pub(super) fn separate(&self, beside: ConversationId, found: &SourceConversation) -> Result<ImportRoute> {
         let area = self.location.area().to_string_lossy().into_owned();
         for number in 0..SEPARATE {
             let id = self.names.separate(&found.id, found.created_at, &area, number);
             // A file may name any id, so one that is there counts only if it was read from here.
             match self.into.row_of(id)? {
                 Some(row) if !self.location.gave(&row)? => {}
-                _ => return Ok(Route::Separate { id, beside }),
+                _ => return Ok(ImportRoute::Separate { id, beside }),
             }
         }
         Err(Error::conflict(format!("conversation `{}` has no free id here", found.id)))
     }
 
     /// True when what a route leads to was imported before and is no longer there.
-    pub(super) fn is_deleted(&self, route: Route) -> Result<bool> {
+    pub(super) fn is_deleted(&self, route: ImportRoute) -> Result<bool> {
         let id = match route {
-            Route::Own(id) | Route::Separate { id, .. } => id,
-            Route::Compared(_) | Route::Into(_) => return Ok(false),
+            ImportRoute::Own(id) | ImportRoute::Separate { id, .. } => id,
+            ImportRoute::Compared(_) | ImportRoute::Into(_) => return Ok(false),
         };
         Ok(self.into.except.contains(&id) && self.into.row_of(id)?.is_none())
     }

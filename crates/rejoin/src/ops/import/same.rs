@@ -19,12 +19,12 @@ const SOURCE_BYTES: usize = 1 << 30;
 /// The messages that a reading added: what each follows, and a hash of what it was read from. They may wait
 /// to be stored, and an outline stores none.
 #[derive(Default)]
-pub(super) struct Fresh {
+pub(super) struct AddedMessages {
     hasher: RandomState,
     read_from: HashMap<MessageId, (Option<MessageId>, u64)>,
 }
 
-impl Fresh {
+impl AddedMessages {
     pub(super) fn note(&mut self, id: MessageId, parent: Option<MessageId>, source: &str) {
         // What Rejoin wrote has no text beside the message.
         if !source.is_empty() {

@@ -15,10 +15,10 @@ use limits::check_blocks;
 pub(crate) use limits::check_title;
 
 use crate::error::{Error, Result};
-use crate::model::{Digest, Message, Previews, Time};
+use crate::model::{Digest, Message, PreviewTexts, Time};
 use crate::ops::attachment::{Detached, detach, detach_binary, disown, has_attachments, referred};
 use crate::ops::marker::is_text;
-use crate::ops::redact::{Redactor, Tally};
+use crate::ops::redact::{RedactionTally, Redactor};
 
 /// A message as it is stored, before it has a place in a conversation.
 #[derive(Debug)]
@@ -28,7 +28,7 @@ pub(crate) struct Encoded<'m> {
     /// The bytes that are stored.
     pub(crate) body: String,
     /// What was taken out because it is secret.
-    pub(crate) tally: Tally,
+    pub(crate) tally: RedactionTally,
     /// What was taken out because it is large.
     pub(crate) detached: Vec<Detached>,
     /// The attachments that the message refers to.
@@ -47,7 +47,7 @@ impl<'m> Encoded<'m> {
             detached = detach_binary(own, &is_text);
         }
         let mut body = message.to_body();
-        let (mut tally, mut is_stale) = (Tally::default(), false);
+        let (mut tally, mut is_stale) = (RedactionTally::default(), false);
         if let Some(clean) = redactor.and_then(|redactor| redactor.message(&message, &body)) {
             (message, tally, is_stale) = (Cow::Owned(clean.message), clean.tally, true);
         }
@@ -109,9 +109,9 @@ pub(crate) struct Preparation<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct ReadyTurn {
     pub(crate) messages: Vec<ReadyMessage>,
-    pub(crate) previews: Previews,
+    pub(crate) previews: PreviewTexts,
     /// What was taken out of it because it is secret.
-    pub(crate) tally: Tally,
+    pub(crate) tally: RedactionTally,
     /// What was taken out of it because it is large.
     pub(crate) detached: Vec<Detached>,
 }

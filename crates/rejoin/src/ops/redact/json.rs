@@ -3,9 +3,9 @@
 use std::ops::Range;
 
 use crate::ops::marker::MARKER;
-use crate::ops::redact::find::{Finder, Personal, Rule, within};
-use crate::ops::redact::string::Said;
-use crate::ops::redact::{Redactor, Tally, seam, text};
+use crate::ops::redact::find::{Personal, SecretFinder, SecretRule, within};
+use crate::ops::redact::string::StringText;
+use crate::ops::redact::{RedactionTally, Redactor, seam, text};
 
 /// So many letters of base64 and nothing else are data, not text.
 pub(super) const DATA_BYTES: usize = 512;
@@ -37,7 +37,7 @@ const KIND: &str = "\"kind\"";
 const OBJECT_BYTES: usize = 4 << 10;
 
 /// JSON without its secrets; none when it has none.
-pub(super) fn redact(redactor: &Redactor<'_>, json: &str, tally: &mut Tally) -> Option<String> {
+pub(super) fn redact(redactor: &Redactor<'_>, json: &str, tally: &mut RedactionTally) -> Option<String> {
     // First, because half of a secret may be one, whose other half would be left.
     let joined = seam::redact_json(redactor, json, tally);
     let json = joined.as_deref().unwrap_or(json);
@@ -45,7 +45,7 @@ pub(super) fn redact(redactor: &Redactor<'_>, json: &str, tally: &mut Tally) -> 
     if suspicions.is_empty() && !redactor.rules.are_thorough() {
         return joined;
     }
-    let mut walk = Walk {
+    let mut walk = StringWalk {
         redactor,
         json,
         suspicions: &suspicions,
@@ -73,7 +73,7 @@ struct Literal {
 }
 
 /// One pass over the strings of written JSON.
-struct Walk<'a> {
+struct StringWalk<'a> {
     redactor: &'a Redactor<'a>,
     json: &'a str,
     /// The places that are left to look at.
@@ -128,8 +128,8 @@ fn member<'j>(json: &'j str, name: &str) -> Option<&'j str> {
     })
 }
 
-impl Walk<'_> {
-    fn run(&mut self, tally: &mut Tally) {
+impl StringWalk<'_> {
+    fn run(&mut self, tally: &mut RedactionTally) {
         let bytes = self.json.as_bytes();
         let mut at = 0;
         while let Some(start) = memchr::memchr(b'"', &bytes[at..]).map(|quote| at + quote) {
@@ -147,7 +147,7 @@ impl Walk<'_> {
     }
 
     /// Passes over what stands between two strings: signs, numbers and the words of JSON.
-    fn pass(&mut self, from: usize, to: usize, tally: &mut Tally) {
+    fn pass(&mut self, from: usize, to: usize, tally: &mut RedactionTally) {
         let between = &self.json[from..to];
         for (place, sign) in between.match_indices(['{', '}']) {
             if sign == "{" {
@@ -170,7 +170,7 @@ impl Walk<'_> {
         }
     }
 
-    fn string(&mut self, literal: Literal, tally: &mut Tally) {
+    fn string(&mut self, literal: Literal, tally: &mut RedactionTally) {
         let Literal { start, end, is_name, is_suspicious } = literal;
         let raw = &self.json[start + 1..end];
         let name = self.name.take();
@@ -180,7 +180,7 @@ impl Walk<'_> {
         if !looks && !is_name && !has_name || !is_short && is_data(raw) {
             return;
         }
-        let said = Said::read(&self.json[start..=end]);
+        let said = StringText::read(&self.json[start..=end]);
         let text = said.text.as_str();
         let whole = if is_name || !is_short { None } else { self.rule_of(name.as_deref(), text) };
         let changed = match whole {
@@ -216,12 +216,12 @@ impl Walk<'_> {
     }
 
     /// The rule for a whole string, by what stands around it.
-    fn rule_of(&mut self, name: Option<&str>, text: &str) -> Option<Rule> {
+    fn rule_of(&mut self, name: Option<&str>, text: &str) -> Option<SecretRule> {
         if self.key_lines > 0 {
             self.key_lines -= 1;
             let line = text.trim_end_matches(['\n', '\r', ',', ' ']);
             if is_key_line(line) {
-                return Some(Rule::Named("private-key"));
+                return Some(SecretRule::Named("private-key"));
             }
             // Its last line is short, and names with a colon may stand before its first.
             if line.len() >= KEY_LINE && !line.contains(": ") {
@@ -229,7 +229,7 @@ impl Walk<'_> {
             }
         }
         let name = name?;
-        let Some(object) = self.objects.last_mut() else { return Finder::named(name, text) };
+        let Some(object) = self.objects.last_mut() else { return SecretFinder::named(name, text) };
         let is_value = VALUES.contains(&name);
         if is_value || name == "result" {
             object.look(self.json);
@@ -237,12 +237,12 @@ impl Walk<'_> {
         let is_secret_object =
             self.is_manifest && object.name.as_deref().is_some_and(|name| SECRET_OBJECTS.contains(&name));
         if is_secret_object || object.is_sensitive && (is_value || name == "result") {
-            return Finder::sensitive(text);
+            return SecretFinder::sensitive(text);
         }
         let pair = object.pair.as_deref().filter(|pair| !pair.is_empty());
         match pair.or(object.name.as_deref()) {
-            Some(pair) if is_value => Finder::named(pair, text),
-            _ => Finder::named(name, text),
+            Some(pair) if is_value => SecretFinder::named(pair, text),
+            _ => SecretFinder::named(name, text),
         }
     }
 
@@ -371,7 +371,7 @@ mod tests {
 
         #[test]
         fn json_with_any_escapes_stays_json_and_keeps_no_secret(value in value()) {
-            let clean = with(&thorough(), |redactor| redact(redactor, &value, &mut Tally::default()));
+            let clean = with(&thorough(), |redactor| redact(redactor, &value, &mut RedactionTally::default()));
             let clean = clean.unwrap_or_else(|| value.clone());
 
             prop_assert!(is_json(&value) && is_json(&clean), "{value} became {clean}");
@@ -404,7 +404,7 @@ mod tests {
         ];
 
         let clean = cases.map(|(json, _)| {
-            with(&thorough(), |redactor| redact(redactor, json, &mut Tally::default()))
+            with(&thorough(), |redactor| redact(redactor, json, &mut RedactionTally::default()))
                 .map(|clean| plain(&clean))
         });
 
@@ -415,7 +415,7 @@ mod tests {
     fn a_number_that_holds_one_of_a_card_goes_whole() {
         let json = "[1e+4111111111111111, -4111111111111111.5,4111111111111111]";
 
-        let clean = with(&thorough(), |redactor| redact(redactor, json, &mut Tally::default()));
+        let clean = with(&thorough(), |redactor| redact(redactor, json, &mut RedactionTally::default()));
 
         assert_eq!(
             clean.map(|clean| plain(&clean)).as_deref(),
@@ -436,7 +436,8 @@ mod tests {
         .map(|json| json.to_string());
 
         let clean = cases.clone().map(|json| {
-            let clean = with(&Redaction::new(), |redactor| redact(redactor, &json, &mut Tally::default()));
+            let clean =
+                with(&Redaction::new(), |redactor| redact(redactor, &json, &mut RedactionTally::default()));
             plain(&clean.unwrap_or(json))
         });
 
@@ -453,7 +454,8 @@ mod tests {
 
         let clean = cases.map(|inner| {
             let json = serde_json::to_string(&[inner]).unwrap();
-            let clean = with(&thorough(), |redactor| redact(redactor, &json, &mut Tally::default())).unwrap();
+            let clean = with(&thorough(), |redactor| redact(redactor, &json, &mut RedactionTally::default()))
+                .unwrap();
             serde_json::from_str::<[String; 1]>(&clean).unwrap()[0].clone()
         });
 

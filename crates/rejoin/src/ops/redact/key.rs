@@ -7,7 +7,7 @@ use std::time::Duration;
 use sha2::{Digest as _, Sha256};
 
 use crate::error::Result;
-use crate::ops::redact::find::Rule;
+use crate::ops::redact::find::SecretRule;
 use crate::store::{BlobNames, Put, Safety, Space, Store, Task};
 
 /// What the key is stored under.
@@ -84,10 +84,10 @@ impl HashKey {
     }
 
     /// What is told of a secret. Numbers and addresses are the same however they are written.
-    pub(super) fn hash(&self, rule: Rule, secret: &str) -> String {
+    pub(super) fn hash(&self, rule: SecretRule, secret: &str) -> String {
         let same: String = match rule {
-            Rule::Named("phone" | "card") => secret.chars().filter(char::is_ascii_digit).collect(),
-            Rule::Named("email") => secret.to_ascii_lowercase(),
+            SecretRule::Named("phone" | "card") => secret.chars().filter(char::is_ascii_digit).collect(),
+            SecretRule::Named("email") => secret.to_ascii_lowercase(),
             _ => secret.to_owned(),
         };
         let hash = hmac(&self.0, same.as_bytes());

@@ -8,7 +8,7 @@ use base64::engine::{DecodePaddingMode, Engine as _};
 
 use crate::model::{Block, Conversation, Fields, Json, Media, Message, PrivacyNotes};
 use crate::ops::marker::{CHANGED, MARKER, is_text};
-use crate::ops::redact::{Redactor, Tally, find, json, seam, text};
+use crate::ops::redact::{RedactionTally, Redactor, find, json, seam, text};
 
 /// What a reply that was cut off says about how it ended.
 const INTERRUPTED: &str = "interrupted";
@@ -19,7 +19,7 @@ pub(crate) struct Cleaned {
     /// What is stored, with notes about what was taken out.
     pub(crate) message: Message,
     /// What was taken out.
-    pub(crate) tally: Tally,
+    pub(crate) tally: RedactionTally,
 }
 
 impl Redactor<'_> {
@@ -39,7 +39,7 @@ impl Redactor<'_> {
         if is_clean {
             return None;
         }
-        let mut sweep = Sweep { redactor: self, tally: Tally::default() };
+        let mut sweep = SecretSweep { redactor: self, tally: RedactionTally::default() };
         let mut clean = message.clone();
         sweep.message(&mut clean);
         clean.privacy.iter_mut().for_each(|notes| sweep.notes(notes, body));
@@ -59,7 +59,7 @@ impl Redactor<'_> {
 
     /// The data of a block without its secrets, if it is text: packed as it should be, or written
     /// where that is due. None when it has none.
-    pub(crate) fn data(&self, media: &Media, data: &str, tally: &mut Tally) -> Option<String> {
+    pub(crate) fn data(&self, media: &Media, data: &str, tally: &mut RedactionTally) -> Option<String> {
         let unpacked = unpack(data);
         if unpacked.is_some() && !is_text(media) {
             return None;
@@ -77,9 +77,9 @@ impl Redactor<'_> {
     /// A header without secrets in what people and models wrote; none when it has none.
     ///
     /// A path stays to the letter, such as that of its project: only a secret in it goes.
-    pub(crate) fn header(&self, header: &Conversation, tally: &mut Tally) -> Option<Conversation> {
+    pub(crate) fn header(&self, header: &Conversation, tally: &mut RedactionTally) -> Option<Conversation> {
         self.rules.look_at(|| header.to_header());
-        let mut sweep = Sweep { redactor: self, tally: Tally::default() };
+        let mut sweep = SecretSweep { redactor: self, tally: RedactionTally::default() };
         let mut clean = header.clone();
         clean.title.iter_mut().for_each(|title| sweep.short(title));
         if let Some(synopsis) = &mut clean.synopsis {
@@ -142,12 +142,12 @@ fn is_hash(token: &str, body: &str) -> bool {
 }
 
 /// Takes secrets out of one thing after the other.
-struct Sweep<'a> {
+struct SecretSweep<'a> {
     redactor: &'a Redactor<'a>,
-    tally: Tally,
+    tally: RedactionTally,
 }
 
-impl Sweep<'_> {
+impl SecretSweep<'_> {
     fn message(&mut self, message: &mut Message) {
         let is_cut_off = message.finish.as_deref() == Some(INTERRUPTED);
         // First, because half of a secret may be one, whose other half would be left.
@@ -267,7 +267,7 @@ impl Sweep<'_> {
 
     /// What stands for JSON that could not be written without its secrets.
     fn whole(&mut self, written: &str) -> Json {
-        let marker = self.redactor.mark(find::Rule::Named("whole-value"), written, &mut self.tally);
+        let marker = self.redactor.mark(find::SecretRule::Named("whole-value"), written, &mut self.tally);
         Json::of(&marker).expect("a text is JSON")
     }
 

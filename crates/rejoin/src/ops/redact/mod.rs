@@ -25,13 +25,13 @@ pub use find::Personal;
 use key::Had;
 pub(crate) use key::{HashKey, KEY_NAME, KeepKey};
 pub(crate) use stream::Cleaning;
-pub(crate) use tally::Tally;
+pub(crate) use tally::RedactionTally;
 
 use crate::clock::Nature;
 use crate::error::Result;
 use crate::ops::marker::MARKER;
-use crate::ops::redact::find::{Finder, Found};
-use crate::ops::redact::own::Pattern;
+use crate::ops::redact::find::{FoundSecret, SecretFinder};
+use crate::ops::redact::own::OwnPattern;
 use crate::store::Store;
 
 /// What is taken out of everything before it is stored.
@@ -41,15 +41,15 @@ use crate::store::Store;
 /// of one's own when they are asked for.
 #[derive(Clone)]
 pub struct Redaction {
-    rules: Arc<Rules>,
+    rules: Arc<RedactionRules>,
 }
 
 /// The rules, made ready when they are first needed.
 #[derive(Clone, Default)]
-struct Rules {
-    finder: Arc<OnceLock<Finder>>,
+struct RedactionRules {
+    finder: Arc<OnceLock<SecretFinder>>,
     personal: Vec<Personal>,
-    own: Vec<Pattern>,
+    own: Vec<OwnPattern>,
     /// The messages, lines and headers that were looked at, and how often each.
     #[cfg(test)]
     looked_at: Arc<std::sync::Mutex<std::collections::BTreeMap<String, usize>>>,
@@ -73,7 +73,7 @@ impl Redaction {
     /// One that is not well formed, too large, or fits the empty text is an error.
     pub fn with_pattern(mut self, pattern: &str) -> Result<Self> {
         let rules = Arc::make_mut(&mut self.rules);
-        rules.own.push(Pattern::new(pattern, rules.own.len() + 1)?);
+        rules.own.push(OwnPattern::new(pattern, rules.own.len() + 1)?);
         Ok(self)
     }
 }
@@ -101,9 +101,9 @@ impl fmt::Debug for Redaction {
     }
 }
 
-impl Rules {
-    fn finder(&self) -> &Finder {
-        self.finder.get_or_init(Finder::new)
+impl RedactionRules {
+    fn finder(&self) -> &SecretFinder {
+        self.finder.get_or_init(SecretFinder::new)
     }
 
     /// True when texts without any anchor have to be looked at, too.
@@ -121,7 +121,7 @@ impl Rules {
     }
 
     /// Everything to take out of a text, in no order.
-    fn find(&self, text: &str) -> Vec<Found> {
+    fn find(&self, text: &str) -> Vec<FoundSecret> {
         let mut found = self.finder().secrets(text);
         found.extend(self.personal.iter().flat_map(|kind| kind.find(text)));
         found.extend(self.own.iter().flat_map(|pattern| pattern.find(text)));
@@ -132,7 +132,7 @@ impl Rules {
 /// The rules, with the key of the store that things go to.
 #[derive(Clone, Copy)]
 pub(crate) struct Redactor<'a> {
-    rules: &'a Rules,
+    rules: &'a RedactionRules,
     key: &'a OnceLock<HashKey>,
     store: &'a dyn Store,
     nature: &'a dyn Nature,
@@ -157,12 +157,12 @@ impl<'a> Redactor<'a> {
     }
 
     /// A text without its secrets; none when it has none.
-    pub(crate) fn text(&self, text: &str, tally: &mut Tally) -> Option<String> {
+    pub(crate) fn text(&self, text: &str, tally: &mut RedactionTally) -> Option<String> {
         let now = text::redact(self, text, tally);
         match self.rules.finder().cut_off(now.as_deref().unwrap_or(text)) {
             Some(range) => {
                 let whole = now.as_deref().unwrap_or(text);
-                let marker = self.mark(find::Rule::Named("cut-secret"), &whole[range.clone()], tally);
+                let marker = self.mark(find::SecretRule::Named("cut-secret"), &whole[range.clone()], tally);
                 Some([&whole[..range.start], &marker, &whole[range.end..]].concat())
             }
             None => now,
@@ -173,12 +173,12 @@ impl<'a> Redactor<'a> {
     ///
     /// Every list and every start looks one up, and making the finder takes longer than that. So a name that
     /// is too plain to hold a secret is not looked at.
-    pub(crate) fn name(&self, name: &str, tally: &mut Tally) -> Option<String> {
+    pub(crate) fn name(&self, name: &str, tally: &mut RedactionTally) -> Option<String> {
         if self.rules.are_thorough() || is_suspect(name) { self.text(name, tally) } else { None }
     }
 
     /// A line of a file without its secrets, whether it is JSON or not; none when it has none.
-    pub(crate) fn line(&self, line: &str, tally: &mut Tally) -> Option<String> {
+    pub(crate) fn line(&self, line: &str, tally: &mut RedactionTally) -> Option<String> {
         self.rules.look_at(|| line.to_owned());
         let is_json =
             line.starts_with(['{', '[']) && serde_json::from_str::<serde::de::IgnoredAny>(line).is_ok();
@@ -186,17 +186,17 @@ impl<'a> Redactor<'a> {
     }
 
     /// The marker that stands for a secret.
-    fn mark(&self, rule: find::Rule, secret: &str, tally: &mut Tally) -> String {
+    fn mark(&self, rule: find::SecretRule, secret: &str, tally: &mut RedactionTally) -> String {
         let token = self.hash(rule, secret, tally);
         format!("{}{rule}:{token}]", MARKER)
     }
 
     /// The hash of personal data that a caller wants to be known again.
-    fn token(&self, token: &str, tally: &mut Tally) -> String {
-        self.hash(find::Rule::TOKEN, token, tally)
+    fn token(&self, token: &str, tally: &mut RedactionTally) -> String {
+        self.hash(find::SecretRule::TOKEN, token, tally)
     }
 
-    fn hash(&self, rule: find::Rule, secret: &str, tally: &mut Tally) -> String {
+    fn hash(&self, rule: find::SecretRule, secret: &str, tally: &mut RedactionTally) -> String {
         let token = match self.key.get() {
             Some(key) => key.hash(rule, secret),
             None => self.load_key().hash(rule, secret),

@@ -4,7 +4,7 @@ use regex::{Regex, RegexBuilder};
 
 use crate::error::{Error, Result};
 use crate::ops::marker::touches_marker;
-use crate::ops::redact::find::{Found, Rule, Weight};
+use crate::ops::redact::find::{FoundSecret, SecretRule, Weight};
 
 /// A longer pattern is a mistake.
 const PATTERN_BYTES: usize = 1_000;
@@ -14,12 +14,12 @@ const READY_BYTES: usize = 1 << 20;
 
 /// A pattern of one's own.
 #[derive(Clone, Debug)]
-pub(super) struct Pattern {
+pub(super) struct OwnPattern {
     expression: Regex,
     number: usize,
 }
 
-impl Pattern {
+impl OwnPattern {
     pub(super) fn new(pattern: &str, number: usize) -> Result<Self> {
         let shown: String = pattern.chars().take(60).collect();
         if pattern.len() > PATTERN_BYTES {
@@ -38,13 +38,13 @@ impl Pattern {
         Ok(Self { expression, number })
     }
 
-    pub(super) fn find(&self, text: &str) -> Vec<Found> {
+    pub(super) fn find(&self, text: &str) -> Vec<FoundSecret> {
         let captures = self.expression.captures_iter(text);
         let ranges =
             captures.filter_map(|found| found.get(1).or_else(|| found.get(0)).map(|part| part.range()));
         ranges
             .filter(|range| !touches_marker(text, range))
-            .map(|range| Found { range, rule: Rule::Own(self.number), weight: Weight::Own })
+            .map(|range| FoundSecret { range, rule: SecretRule::Own(self.number), weight: Weight::Own })
             .collect()
     }
 }

@@ -5,16 +5,20 @@
 
 use std::ops::Range;
 
-use crate::ops::redact::find::Finder;
+use crate::ops::redact::find::SecretFinder;
 use crate::ops::redact::json::end_of_string;
-use crate::ops::redact::string::Said;
-use crate::ops::redact::{Redactor, Tally, text};
+use crate::ops::redact::string::StringText;
+use crate::ops::redact::{RedactionTally, Redactor, text};
 
 /// What members are called that are read as one with that of the next object in their list.
 pub(super) const MEMBERS: [&str; 2] = ["\"text\"", "\"output\""];
 
 /// Texts without the secrets that they say together; none when there are none.
-pub(super) fn redact(redactor: &Redactor<'_>, texts: &[String], tally: &mut Tally) -> Option<Vec<String>> {
+pub(super) fn redact(
+    redactor: &Redactor<'_>,
+    texts: &[String],
+    tally: &mut RedactionTally,
+) -> Option<Vec<String>> {
     let ends = texts.iter().scan(0, |end, text| {
         *end += text.len();
         Some(*end)
@@ -31,10 +35,11 @@ pub(super) fn redact(redactor: &Redactor<'_>, texts: &[String], tally: &mut Tall
 }
 
 /// Written JSON without the secrets that texts of one list say together; none when there are none.
-pub(super) fn redact_json(redactor: &Redactor<'_>, json: &str, tally: &mut Tally) -> Option<String> {
+pub(super) fn redact_json(redactor: &Redactor<'_>, json: &str, tally: &mut RedactionTally) -> Option<String> {
     let (mut out, mut copied) = (String::new(), 0);
     for list in lists(redactor.rules.finder(), json) {
-        let said: Vec<Said> = list.iter().map(|literal| Said::read(&json[literal.clone()])).collect();
+        let said: Vec<StringText> =
+            list.iter().map(|literal| StringText::read(&json[literal.clone()])).collect();
         let texts: Vec<String> = said.iter().map(|said| said.text.clone()).collect();
         let Some(clean) = redact(redactor, &texts, tally) else { continue };
         for ((literal, said), clean) in list.iter().zip(&said).zip(&clean) {
@@ -47,7 +52,7 @@ pub(super) fn redact_json(redactor: &Redactor<'_>, json: &str, tally: &mut Tally
 }
 
 /// True when texts of one list may say a secret together.
-pub(super) fn is_suspicious(finder: &Finder, json: &str) -> bool {
+pub(super) fn is_suspicious(finder: &SecretFinder, json: &str) -> bool {
     lists(finder, json).iter().any(|list| {
         let inner = list.iter().map(|literal| &json[literal.start + 1..literal.end - 1]);
         finder.is_suspect(&inner.collect::<String>())
@@ -55,7 +60,7 @@ pub(super) fn is_suspicious(finder: &Finder, json: &str) -> bool {
 }
 
 /// The texts of each list that has more than one, with their quotes.
-fn lists(finder: &Finder, json: &str) -> Vec<Vec<Range<usize>>> {
+fn lists(finder: &SecretFinder, json: &str) -> Vec<Vec<Range<usize>>> {
     let bytes = json.as_bytes();
     if !finder.names_texts_twice(bytes) {
         return Vec::new();

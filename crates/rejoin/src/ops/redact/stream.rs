@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 use std::str;
 
-use crate::ops::redact::{Redactor, Tally, text};
+use crate::ops::redact::{RedactionTally, Redactor, text};
 
 /// So many bytes are looked at at once. What is shorter is looked at whole.
 const WINDOW: usize = 1 << 20;
@@ -27,11 +27,11 @@ pub(crate) struct Cleaning<'a> {
     /// What can be handed out, and how much of it was.
     clean: Vec<u8>,
     given: usize,
-    stage: Stage,
+    stage: StreamStage,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
+enum StreamStage {
     First,
     Within,
     /// What follows is no text.
@@ -41,7 +41,7 @@ enum Stage {
 
 impl<'a> Cleaning<'a> {
     pub(crate) const fn new(redactor: Redactor<'a>, source: &'a mut dyn Read) -> Self {
-        Self { redactor, source, ahead: Vec::new(), clean: Vec::new(), given: 0, stage: Stage::First }
+        Self { redactor, source, ahead: Vec::new(), clean: Vec::new(), given: 0, stage: StreamStage::First }
     }
 
     /// Makes the next piece ready to be handed out.
@@ -49,35 +49,35 @@ impl<'a> Cleaning<'a> {
         let mut wanted = WINDOW;
         loop {
             let is_end = self.read_ahead(wanted)?;
-            let is_first = self.stage == Stage::First;
+            let is_first = self.stage == StreamStage::First;
             let (length, is_text) = match (self.stage, str::from_utf8(&self.ahead)) {
-                (Stage::Raw, _) => (0, false),
+                (StreamStage::Raw, _) => (0, false),
                 (_, Ok(text)) => (text.len(), true),
                 // A letter that the window cuts in two.
                 (_, Err(error)) if error.error_len().is_none() && !is_end => (error.valid_up_to(), true),
-                (Stage::First, Err(_)) => (0, false),
+                (StreamStage::First, Err(_)) => (0, false),
                 (_, Err(error)) => (error.valid_up_to(), false),
             };
-            let mut tally = Tally::default();
+            let mut tally = RedactionTally::default();
             let text = str::from_utf8(&self.ahead[..length]).expect("it was looked at above");
             if !is_text {
                 let clean = text::redact(&self.redactor, text, &mut tally);
                 self.clean = clean.unwrap_or_else(|| text.to_owned()).into_bytes();
                 self.clean.extend_from_slice(&self.ahead[length..]);
                 self.ahead.clear();
-                self.stage = if is_end { Stage::Over } else { Stage::Raw };
+                self.stage = if is_end { StreamStage::Over } else { StreamStage::Raw };
                 return Ok(());
             }
             if is_end {
                 let clean = match self.stage {
-                    Stage::First => self.redactor.line(text, &mut tally),
-                    Stage::Within | Stage::Raw | Stage::Over => {
+                    StreamStage::First => self.redactor.line(text, &mut tally),
+                    StreamStage::Within | StreamStage::Raw | StreamStage::Over => {
                         text::redact(&self.redactor, text, &mut tally)
                     }
                 };
                 self.clean = clean.map_or_else(|| text.as_bytes().to_vec(), String::into_bytes);
                 self.ahead.clear();
-                self.stage = Stage::Over;
+                self.stage = StreamStage::Over;
                 return Ok(());
             }
             let end = match whole_lines(&self.redactor, text) {
@@ -92,7 +92,7 @@ impl<'a> Cleaning<'a> {
             self.clean = clean.map_or_else(|| text.as_bytes()[..end].to_vec(), String::into_bytes);
             self.ahead.drain(..end);
             if is_first {
-                self.stage = Stage::Within;
+                self.stage = StreamStage::Within;
             }
             return Ok(());
         }
@@ -109,7 +109,7 @@ impl<'a> Cleaning<'a> {
 impl Read for Cleaning<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         while self.given == self.clean.len() {
-            if self.stage == Stage::Over {
+            if self.stage == StreamStage::Over {
                 return Ok(0);
             }
             self.given = 0;
@@ -137,7 +137,7 @@ fn quiet_place(redactor: &Redactor<'_>, text: &str) -> usize {
         let end = text.floor_char_boundary(text.len().min(place + LONGEST));
         let [before, after, both] = [begin..*place, *place..end, begin..end].map(|part| {
             let part = &text[part];
-            text::redact(redactor, part, &mut Tally::default()).unwrap_or_else(|| part.to_owned())
+            text::redact(redactor, part, &mut RedactionTally::default()).unwrap_or_else(|| part.to_owned())
         });
         before + &after == both
     };

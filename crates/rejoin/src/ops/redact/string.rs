@@ -12,7 +12,7 @@ const HALVES: std::ops::RangeInclusive<u32> = 0xD800..=0xDFFF;
 
 /// What a string says.
 #[derive(Debug)]
-pub(super) struct Said {
+pub(super) struct StringText {
     pub(super) text: String,
     halves: Halves,
 }
@@ -26,7 +26,7 @@ enum Halves {
     StandIns,
 }
 
-impl Said {
+impl StringText {
     /// Reads a string, which is given with its quotes. What cannot be read says what is written.
     pub(super) fn read(literal: &str) -> Self {
         if let Ok(text) = serde_json::from_str(literal) {

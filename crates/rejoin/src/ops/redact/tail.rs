@@ -1,7 +1,7 @@
 //! How much of a text that is still arriving can be stored: not the end, where half a secret may stand.
 
 use crate::ops::redact::find::{Personal, last_word};
-use crate::ops::redact::{Redactor, Rules};
+use crate::ops::redact::{RedactionRules, Redactor};
 
 /// A longer word may be anything.
 const ORDINARY: usize = 15;
@@ -19,7 +19,7 @@ impl Redactor<'_> {
     }
 }
 
-fn settled(rules: &Rules, text: &str) -> usize {
+fn settled(rules: &RedactionRules, text: &str) -> usize {
     let word = last_word(text);
     // A cell of a table may be under the name of a secret.
     let is_cell = text[..word].rsplit('\n').next().is_some_and(|line| line.trim_start().starts_with('|'));

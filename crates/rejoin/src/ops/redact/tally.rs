@@ -3,17 +3,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::{PrivacyNotes, Redacted};
-use crate::ops::redact::find::Rule;
+use crate::ops::redact::find::SecretRule;
 
 /// What was taken out.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Tally {
-    counts: BTreeMap<Rule, u64>,
+pub(crate) struct RedactionTally {
+    counts: BTreeMap<SecretRule, u64>,
     tokens: BTreeSet<String>,
 }
 
-impl Tally {
-    pub(super) fn add(&mut self, rule: Rule, token: &str) {
+impl RedactionTally {
+    pub(super) fn add(&mut self, rule: SecretRule, token: &str) {
         *self.counts.entry(rule).or_default() += 1;
         self.tokens.insert(token.to_owned());
     }
@@ -39,7 +39,7 @@ impl Tally {
     pub(crate) fn to_notes(&self, before: Option<&PrivacyNotes>) -> PrivacyNotes {
         let before = before.cloned().unwrap_or_default();
         let rules: BTreeSet<String> =
-            before.redaction_rules.into_iter().chain(self.counts.keys().map(Rule::to_string)).collect();
+            before.redaction_rules.into_iter().chain(self.counts.keys().map(SecretRule::to_string)).collect();
         let tokens: BTreeSet<String> = before.tokens.into_iter().chain(self.tokens.iter().cloned()).collect();
         PrivacyNotes {
             contains_secrets: before.contains_secrets || self.counts.keys().any(|rule| !rule.is_personal()),

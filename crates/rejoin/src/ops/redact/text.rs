@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use crate::ops::redact::find::{Rule, Weight};
-use crate::ops::redact::reading::{Reading, original, unbroken};
-use crate::ops::redact::{Redactor, Rules, Tally};
+use crate::ops::redact::find::{SecretRule, Weight};
+use crate::ops::redact::reading::{TextReading, original, unbroken};
+use crate::ops::redact::{RedactionRules, RedactionTally, Redactor};
 
 /// A text in a text in a text in a text: deeper nothing is looked for.
 const DEPTH: usize = 4;
@@ -13,16 +13,16 @@ const DEPTH: usize = 4;
 const PASSES: usize = 8;
 
 /// A secret and where it stands.
-struct Span {
+struct SecretSpan {
     range: Range<usize>,
-    rule: Rule,
+    rule: SecretRule,
     weight: Weight,
     /// As it was read.
     secret: String,
 }
 
 /// A text without its secrets; none when it has none.
-pub(super) fn redact(redactor: &Redactor<'_>, text: &str, tally: &mut Tally) -> Option<String> {
+pub(super) fn redact(redactor: &Redactor<'_>, text: &str, tally: &mut RedactionTally) -> Option<String> {
     redact_joined(redactor, text, &mut [], tally)
 }
 
@@ -32,7 +32,7 @@ pub(super) fn redact_joined(
     redactor: &Redactor<'_>,
     text: &str,
     seams: &mut [usize],
-    tally: &mut Tally,
+    tally: &mut RedactionTally,
 ) -> Option<String> {
     let mut current: Option<String> = None;
     for _ in 0..PASSES {
@@ -44,7 +44,7 @@ pub(super) fn redact_joined(
         let mut next = String::with_capacity(now.len());
         let mut copied = 0;
         let mut seams = seams.iter_mut().peekable();
-        for Span { range, rule, secret, .. } in &spans {
+        for SecretSpan { range, rule, secret, .. } in &spans {
             next.push_str(&now[copied..range.start]);
             while let Some(seam) = seams.next_if(|seam| **seam <= range.start) {
                 *seam = next.len() - (range.start - *seam);
@@ -65,9 +65,9 @@ pub(super) fn redact_joined(
 }
 
 /// The secrets of a text in every reading, in order, none over another.
-fn spans(rules: &Rules, text: &str) -> Vec<Span> {
+fn spans(rules: &RedactionRules, text: &str) -> Vec<SecretSpan> {
     let mut all = Vec::new();
-    let mut readings = vec![Reading::of(text)];
+    let mut readings = vec![TextReading::of(text)];
     while let Some(reading) = readings.last() {
         let next = if readings.len() < DEPTH { reading.unescaped() } else { None };
         let (depth, others) = (readings.len(), reading.others());
@@ -84,7 +84,7 @@ fn spans(rules: &Rules, text: &str) -> Vec<Span> {
     }
     all.retain(|span| !span.range.is_empty());
     all.sort_by_key(|span| (span.range.start, span.range.end));
-    let mut apart: Vec<Span> = Vec::with_capacity(all.len());
+    let mut apart: Vec<SecretSpan> = Vec::with_capacity(all.len());
     for span in all {
         match apart.last_mut() {
             Some(last) if span.range.start < last.range.end => last.join(span),
@@ -95,16 +95,16 @@ fn spans(rules: &Rules, text: &str) -> Vec<Span> {
 }
 
 /// Adds the secrets of the last of these readings.
-fn add_spans(rules: &Rules, readings: &[Reading<'_>], all: &mut Vec<Span>) {
+fn add_spans(rules: &RedactionRules, readings: &[TextReading<'_>], all: &mut Vec<SecretSpan>) {
     let Some(reading) = readings.last() else { return };
     for found in rules.find(&reading.text) {
         let range = original(readings, &unbroken(&reading.text, &found.range));
         let secret = reading.text[found.range].to_owned();
-        all.push(Span { range, rule: found.rule, weight: found.weight, secret });
+        all.push(SecretSpan { range, rule: found.rule, weight: found.weight, secret });
     }
 }
 
-impl Span {
+impl SecretSpan {
     /// Becomes both; the rule that knows more gives the name.
     fn join(&mut self, other: Self) {
         let end = self.range.end.max(other.range.end);

@@ -6,23 +6,23 @@ use crate::error::{ErrorKind, Result};
 use crate::model::{Block, ConversationId, Digest, Media, Message};
 use crate::ops::attachment::{Detached, Packing, read, renamed};
 use crate::ops::marker::is_text;
-use crate::ops::redact::{Redactor, Tally};
+use crate::ops::redact::{RedactionTally, Redactor};
 use crate::store::{Order, Selection, Store};
 
 /// What takes the place of attachments that hold secrets.
 #[derive(Debug, Default)]
 pub(super) struct Cleansed {
-    by_name: BTreeMap<Name, Clean>,
+    by_name: BTreeMap<AttachmentName, Clean>,
 }
 
 /// An attachment, by what its bytes are to those who refer to it.
-type Name = (Digest, Packing);
+type AttachmentName = (Digest, Packing);
 
 /// An attachment without its secrets.
 #[derive(Debug)]
 struct Clean {
     detached: Detached,
-    tally: Tally,
+    tally: RedactionTally,
 }
 
 impl Cleansed {
@@ -40,7 +40,7 @@ impl Cleansed {
                 Err(error) if matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::NotFound) => continue,
                 Err(error) => return Err(error),
             }
-            let mut tally = Tally::default();
+            let mut tally = RedactionTally::default();
             let Ok(text) = String::from_utf8(bytes) else { continue };
             let clean = match packing {
                 Packing::Unpacked => redactor.line(&text, &mut tally),
@@ -55,8 +55,8 @@ impl Cleansed {
     }
 
     /// Lets a message refer to what is clean, and tells what was taken out.
-    pub(super) fn apply(&self, message: &mut Message) -> Tally {
-        let mut tally = Tally::default();
+    pub(super) fn apply(&self, message: &mut Message) -> RedactionTally {
+        let mut tally = RedactionTally::default();
         if self.by_name.is_empty() {
             return tally;
         }
@@ -86,7 +86,7 @@ impl Cleansed {
 }
 
 /// The attachments that may be text, each with a block that refers to it: one of text, if there is one.
-fn texts(store: &dyn Store, id: ConversationId) -> Result<BTreeMap<Name, Media>> {
+fn texts(store: &dyn Store, id: ConversationId) -> Result<BTreeMap<AttachmentName, Media>> {
     let mut found = BTreeMap::new();
     let all = Selection::All { order: Order::OldestFirst, offset: 0, limit: u64::MAX };
     store.read(id, all, &mut |seen| {
@@ -107,7 +107,7 @@ fn texts(store: &dyn Store, id: ConversationId) -> Result<BTreeMap<Name, Media>>
     Ok(found)
 }
 
-fn name_of(media: &Media) -> Option<Name> {
+fn name_of(media: &Media) -> Option<AttachmentName> {
     Some((media.attachment()?, Packing::of(media)))
 }
 

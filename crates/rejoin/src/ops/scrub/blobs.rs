@@ -8,8 +8,8 @@ use std::collections::{HashMap, HashSet};
 use crate::error::{Error, Result};
 use crate::model::{ConversationId, Fields, Json, MessageId};
 use crate::ops::attachment::CARDS;
-use crate::ops::redact::{KEY_NAME, Redactor, Tally};
-use crate::ops::scrub::{Findings, ScrubPlace};
+use crate::ops::redact::{KEY_NAME, RedactionTally, Redactor};
+use crate::ops::scrub::{ScrubFindings, ScrubPlace};
 use crate::ops::sources::{Packer, source_hash, unpack};
 use crate::store::{BlobNames, Put, Space, Store};
 
@@ -30,7 +30,7 @@ impl Shelves {
         store: &dyn Store,
         redactor: &Redactor<'_>,
         id: ConversationId,
-        findings: &mut Findings,
+        findings: &mut ScrubFindings,
     ) -> Result<Self> {
         let mut shelves = Self::default();
         shelves.take_texts(store, redactor, Some(id), Space::OpenTurn, findings)?;
@@ -42,7 +42,7 @@ impl Shelves {
     pub(super) fn of_nobody(
         store: &dyn Store,
         redactor: &Redactor<'_>,
-        findings: &mut Findings,
+        findings: &mut ScrubFindings,
     ) -> Result<Self> {
         let mut shelves = Self::default();
         shelves.take_texts(store, redactor, None, Space::State, findings)?;
@@ -73,12 +73,12 @@ impl Shelves {
         redactor: &Redactor<'_>,
         owner: Option<ConversationId>,
         space: Space,
-        findings: &mut Findings,
+        findings: &mut ScrubFindings,
     ) -> Result<()> {
         let place = if space == Space::OpenTurn { ScrubPlace::OpenTurn } else { ScrubPlace::State };
         let there = names(store, space, owner)?;
         store.get(space, owner, BlobNames::ALL, &mut |name, bytes| {
-            let mut tally = Tally::default();
+            let mut tally = RedactionTally::default();
             let text = str::from_utf8(bytes).ok().filter(|_| name != KEY_NAME && !name.starts_with(CARDS));
             let clean = text.and_then(|text| redactor.line(text, &mut tally));
             // A name may have the path of a project in it.
@@ -97,11 +97,11 @@ impl Shelves {
         &mut self,
         store: &dyn Store,
         redactor: &Redactor<'_>,
-        findings: &mut Findings,
+        findings: &mut ScrubFindings,
     ) -> Result<()> {
         let there = names(store, Space::Project, None)?;
         store.get(Space::Project, None, BlobNames::ALL, &mut |name, bytes| {
-            let mut tally = Tally::default();
+            let mut tally = RedactionTally::default();
             let clean_name = str::from_utf8(name).ok().and_then(|name| redactor.name(name, &mut tally));
             let clean = serde_json::from_slice(bytes).ok().and_then(|mut fields: Fields| {
                 let mut has_changed = false;
@@ -147,10 +147,10 @@ impl Shelves {
         store: &dyn Store,
         redactor: &Redactor<'_>,
         id: ConversationId,
-        findings: &mut Findings,
+        findings: &mut ScrubFindings,
     ) -> Result<()> {
         store.get(Space::Source, Some(id), BlobNames::ALL, &mut |name, packed| {
-            let mut tally = Tally::default();
+            let mut tally = RedactionTally::default();
             let Some(clean) = redactor.line(&unpack(packed)?, &mut tally) else { return Ok(()) };
             let hash = source_hash(&clean);
             let text = str::from_utf8(name).map_err(|cause| Error::corrupt("read a name").because(cause))?;

@@ -7,17 +7,17 @@ use serde_json::json;
 use crate::error::Result;
 use crate::model::{Digest, Json, Message, MessageId, Role, SOURCE, preview};
 use crate::ops::prepare::redacted;
-use crate::ops::redact::{Redactor, Tally};
+use crate::ops::redact::{RedactionTally, Redactor};
 use crate::ops::scrub::attachments::Cleansed;
 use crate::ops::scrub::blobs::Shelves;
-use crate::ops::scrub::{Findings, Rechained, ScrubPlace};
+use crate::ops::scrub::{Rechained, ScrubFindings, ScrubPlace};
 use crate::store::{Order, Rewritten, Row, Seen, Selection, Store};
 
 /// What becomes of the messages of a conversation.
 #[derive(Debug, Default)]
-pub(super) struct Chain {
+pub(super) struct ScrubbedChain {
     /// In order of arrival, so that a parent comes before its children.
-    pub(super) changed: Vec<Changed>,
+    pub(super) changed: Vec<ChangedMessage>,
     /// Messages whose labels change, with the label and whether they are pinned.
     pub(super) labels: Vec<(MessageId, String, bool)>,
     /// What a list shows from now on.
@@ -30,14 +30,14 @@ pub(super) struct Chain {
 
 /// A message that gets another body or digest.
 #[derive(Debug)]
-pub(super) struct Changed {
+pub(super) struct ChangedMessage {
     id: MessageId,
     link: Digest,
     body: String,
 }
 
 /// A message while it is looked at.
-struct Cleaned {
+struct ScrubbedMessage {
     /// What takes the place of its body; none when that stays.
     body: Option<String>,
     /// What lists may show of it, before and after: everything on one line, what its user said, and the reply
@@ -49,14 +49,14 @@ struct Cleaned {
     said_first: Option<String>,
 }
 
-impl Chain {
+impl ScrubbedChain {
     pub(super) fn of(
         store: &dyn Store,
         redactor: &Redactor<'_>,
         row: &Row,
         shelves: &Shelves,
         cleansed: &Cleansed,
-        findings: &mut Findings,
+        findings: &mut ScrubFindings,
     ) -> Result<Self> {
         let mut chain = Self::default();
         let (mut is_first_known, mut first, mut last) = (false, None, None);
@@ -75,7 +75,7 @@ impl Chain {
             Ok(())
         })?;
         let mut shown = |known: Option<String>, stored: &str| {
-            let mut tally = Tally::default();
+            let mut tally = RedactionTally::default();
             // What cannot be told whose it is is looked at by itself.
             let now = known.unwrap_or_else(|| stored.to_owned());
             let now = redactor.text(&now, &mut tally).unwrap_or(now);
@@ -105,8 +105,8 @@ impl Chain {
         (before != after).then_some(Rechained { message, before, after })
     }
 
-    fn label(&mut self, redactor: &Redactor<'_>, seen: &Seen<'_>, findings: &mut Findings) {
-        let mut tally = Tally::default();
+    fn label(&mut self, redactor: &Redactor<'_>, seen: &Seen<'_>, findings: &mut ScrubFindings) {
+        let mut tally = RedactionTally::default();
         if let Some(label) = seen.note.label.and_then(|label| redactor.text(label, &mut tally)) {
             self.labels.push((seen.id, label, seen.note.is_pinned));
             findings.add(ScrubPlace::Label, Some(seen.id), &tally);
@@ -129,7 +129,7 @@ impl Chain {
         self.links.insert(seen.id, (seen.link, link));
         if body.is_some() || link != seen.link {
             let body = body.unwrap_or_else(|| seen.body.to_owned());
-            self.changed.push(Changed { id: seen.id, link, body });
+            self.changed.push(ChangedMessage { id: seen.id, link, body });
         }
     }
 }
@@ -140,13 +140,13 @@ fn clean(
     seen: &Seen<'_>,
     source: Option<&str>,
     cleansed: &Cleansed,
-    findings: &mut Findings,
-) -> Result<Cleaned> {
+    findings: &mut ScrubFindings,
+) -> Result<ScrubbedMessage> {
     let Ok(mut message) = Message::from_body(seen.body) else {
-        let mut tally = Tally::default();
+        let mut tally = RedactionTally::default();
         let body = redactor.line(seen.body, &mut tally);
         findings.add(ScrubPlace::Message, Some(seen.id), &tally);
-        return Ok(Cleaned { body, previews: Vec::new(), role: None, said_first: None });
+        return Ok(ScrubbedMessage { body, previews: Vec::new(), role: None, said_first: None });
     };
     let (shown, role) = (previews_of(&message), Some(message.role));
     let mut body = None;
@@ -163,11 +163,11 @@ fn clean(
         findings.add(ScrubPlace::Message, Some(seen.id), &found.tally);
         let previews = shown.into_iter().zip(previews_of(&found.message)).collect();
         let said_first = found.message.first_preview();
-        return Ok(Cleaned { body: Some(found.body), previews, role, said_first });
+        return Ok(ScrubbedMessage { body: Some(found.body), previews, role, said_first });
     }
     let said_first = message.first_preview();
     let previews = shown.clone().into_iter().zip(shown).collect();
-    Ok(Cleaned { body, previews, role, said_first })
+    Ok(ScrubbedMessage { body, previews, role, said_first })
 }
 
 /// What lists may show of a message. Stores of earlier versions have the first.

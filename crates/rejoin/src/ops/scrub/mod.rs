@@ -14,10 +14,10 @@ use std::collections::BTreeMap;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Branch, Conversation, ConversationId, Digest, MessageId, Redacted, Time};
 use crate::ops::attachment::{AttachmentWriter, erase_unused, settle};
-use crate::ops::redact::{Redactor, Tally};
+use crate::ops::redact::{RedactionTally, Redactor};
 use crate::ops::scrub::attachments::Cleansed;
 use crate::ops::scrub::blobs::Shelves;
-use crate::ops::scrub::messages::Chain;
+use crate::ops::scrub::messages::ScrubbedChain;
 use crate::store::{Change, Facets, ListQuery, Note, PreviewUpdate, Row, Safety, Store};
 
 /// How often a conversation that somebody else changes meanwhile is looked at again.
@@ -134,10 +134,10 @@ impl Scrubbed {
 
 /// What was found, each once, however often a conversation had to be looked at.
 #[derive(Debug, Default)]
-struct Findings(BTreeMap<(ScrubPlace, Option<MessageId>, String), u64>);
+struct ScrubFindings(BTreeMap<(ScrubPlace, Option<MessageId>, String), u64>);
 
-impl Findings {
-    fn add(&mut self, place: ScrubPlace, message: Option<MessageId>, tally: &Tally) {
+impl ScrubFindings {
+    fn add(&mut self, place: ScrubPlace, message: Option<MessageId>, tally: &RedactionTally) {
         for Redacted { rule, count } in tally.to_redacted() {
             let most = self.0.entry((place, message, rule)).or_default();
             *most = count.max(*most);
@@ -162,9 +162,9 @@ pub(crate) fn scrub_conversation(
     (chunk_bytes, now): (u64, Time),
     before: &mut dyn FnMut() -> Result<()>,
 ) -> Result<Scrubbed> {
-    let mut findings = Findings::default();
+    let mut findings = ScrubFindings::default();
     for _ in 0..ATTEMPTS {
-        let plan = Plan::make(store, redactor, id, &mut findings)?;
+        let plan = ScrubPlan::make(store, redactor, id, &mut findings)?;
         if mode == ScrubMode::Replace && !plan.is_empty() {
             before()?;
             let writer = AttachmentWriter { store, owner: id, chunk_bytes, now };
@@ -194,7 +194,7 @@ pub(crate) fn scrub_state(
     mode: ScrubMode,
     before: &mut dyn FnMut(),
 ) -> Result<Scrubbed> {
-    let mut findings = Findings::default();
+    let mut findings = ScrubFindings::default();
     let shelves = Shelves::of_nobody(store, redactor, &mut findings)?;
     if mode == ScrubMode::Replace && !shelves.is_empty() {
         before();
@@ -204,32 +204,32 @@ pub(crate) fn scrub_state(
 }
 
 /// What has to change in one conversation.
-struct Plan {
+struct ScrubPlan {
     row: Row,
     header: Option<Conversation>,
     branches: Vec<Branch>,
-    chain: Chain,
+    chain: ScrubbedChain,
     shelves: Shelves,
     cleansed: Cleansed,
 }
 
-impl Plan {
+impl ScrubPlan {
     fn make(
         store: &dyn Store,
         redactor: &Redactor<'_>,
         id: ConversationId,
-        findings: &mut Findings,
+        findings: &mut ScrubFindings,
     ) -> Result<Self> {
         let query = ListQuery { only: Some(&[id]), limit: 1, ..ListQuery::default() };
         let row = store.list(&query)?.items.pop();
         let row = row.ok_or_else(|| Error::not_found(format!("no conversation `{id}`")))?;
-        let mut tally = Tally::default();
+        let mut tally = RedactionTally::default();
         let header = Conversation::from_header(&row.header)?;
         let header = redactor.header(&header, &mut tally);
         findings.add(ScrubPlace::Header, None, &tally);
         let mut branches = Vec::new();
         for branch in &row.branches {
-            let mut tally = Tally::default();
+            let mut tally = RedactionTally::default();
             if let Some(title) = redactor.text(&branch.title, &mut tally) {
                 branches.push(Branch { title, ..branch.clone() });
                 findings.add(ScrubPlace::Branch, None, &tally);
@@ -237,7 +237,7 @@ impl Plan {
         }
         let shelves = Shelves::of(store, redactor, id, findings)?;
         let cleansed = Cleansed::of(store, redactor, id)?;
-        let chain = Chain::of(store, redactor, &row, &shelves, &cleansed, findings)?;
+        let chain = ScrubbedChain::of(store, redactor, &row, &shelves, &cleansed, findings)?;
         Ok(Self { row, header, branches, chain, shelves, cleansed })
     }
 

@@ -1,7 +1,7 @@
 //! What is left to do, as far as it was said.
 
 use crate::model::{each_sentence, words};
-use crate::ops::synopsis::{Said, each_line_of_prose, title};
+use crate::ops::synopsis::{SynopsisMessage, each_line_of_prose, title};
 
 /// How many are kept.
 const MOST: usize = 10;
@@ -52,21 +52,21 @@ const PROMISES: &[&str] = &[
 ];
 
 /// What is left to do, oldest first; what was ticked off later is left out.
-pub(super) fn action_items(said: &[Said]) -> Vec<String> {
+pub(super) fn action_items(said: &[SynopsisMessage]) -> Vec<String> {
     let mut items: Vec<String> = Vec::new();
     for said in &said[said.len().saturating_sub(NEWEST)..] {
         let mut is_below_label = false;
-        each_line_of_prose(&said.text, |line| match Line::read(line) {
-            Line::Open(item) => {
+        each_line_of_prose(&said.text, |line| match ActionLine::read(line) {
+            ActionLine::Open(item) => {
                 is_below_label = false;
                 add(&mut items, item);
             }
-            Line::Done(item) => remove(&mut items, item),
-            Line::Label("") => is_below_label = true,
-            Line::Label(item) => add(&mut items, item),
-            Line::Item(item) if is_below_label => add(&mut items, item),
-            Line::Blank => {}
-            Line::Item(text) | Line::Prose(text) => {
+            ActionLine::Done(item) => remove(&mut items, item),
+            ActionLine::Label("") => is_below_label = true,
+            ActionLine::Label(item) => add(&mut items, item),
+            ActionLine::Item(item) if is_below_label => add(&mut items, item),
+            ActionLine::Blank => {}
+            ActionLine::Item(text) | ActionLine::Prose(text) => {
                 is_below_label = false;
                 each_sentence(text, |sentence| {
                     if is_promise(sentence) {
@@ -80,7 +80,7 @@ pub(super) fn action_items(said: &[Said]) -> Vec<String> {
 }
 
 /// What a line is.
-enum Line<'a> {
+enum ActionLine<'a> {
     /// `- [ ] …`
     Open(&'a str),
     /// `- [x] …`
@@ -93,11 +93,11 @@ enum Line<'a> {
     Prose(&'a str),
 }
 
-impl<'a> Line<'a> {
+impl<'a> ActionLine<'a> {
     fn read(line: &'a str) -> Self {
         let line = line.trim();
         if line.is_empty() {
-            return Line::Blank;
+            return ActionLine::Blank;
         }
         let item = line
             .strip_prefix(['-', '*', '+', '•'])
@@ -106,15 +106,15 @@ impl<'a> Line<'a> {
         let item = item.or_else(|| numbered(line));
         let text = item.unwrap_or(line);
         if let Some(open) = text.strip_prefix("[ ]") {
-            return Line::Open(open.trim());
+            return ActionLine::Open(open.trim());
         }
         if let Some(done) = text.strip_prefix("[x]").or_else(|| text.strip_prefix("[X]")) {
-            return Line::Done(done.trim());
+            return ActionLine::Done(done.trim());
         }
         if let Some(rest) = labelled(text) {
-            return Line::Label(rest);
+            return ActionLine::Label(rest);
         }
-        item.map_or(Line::Prose(line), Line::Item)
+        item.map_or(ActionLine::Prose(line), ActionLine::Item)
     }
 }
 
@@ -165,9 +165,13 @@ mod tests {
     use crate::model::Role;
 
     fn items(texts: &[&str]) -> Vec<String> {
-        let said: Vec<Said> = texts
+        let said: Vec<SynopsisMessage> = texts
             .iter()
-            .map(|text| Said { role: Role::Assistant, text: (*text).to_owned(), is_interrupted: false })
+            .map(|text| SynopsisMessage {
+                role: Role::Assistant,
+                text: (*text).to_owned(),
+                is_interrupted: false,
+            })
             .collect();
         action_items(&said)
     }

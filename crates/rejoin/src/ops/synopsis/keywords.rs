@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::model::{Role, each_sentence, each_word, is_common_word, word_root};
-use crate::ops::synopsis::Said;
+use crate::ops::synopsis::SynopsisMessage;
 
 /// How many words.
 const MOST: usize = 8;
@@ -12,7 +12,7 @@ const MOST: usize = 8;
 const MOST_DIFFERENT: usize = 20_000;
 
 /// What is counted about a word.
-struct Count {
+struct KeywordCount {
     /// The form it was first seen in.
     form: String,
     weight: u32,
@@ -20,8 +20,8 @@ struct Count {
 }
 
 /// The words that were said most often, those of the person counted twice; common words are left out.
-pub(super) fn keywords(said: &[Said]) -> Vec<String> {
-    let mut counts: HashMap<String, Count> = HashMap::new();
+pub(super) fn keywords(said: &[SynopsisMessage]) -> Vec<String> {
+    let mut counts: HashMap<String, KeywordCount> = HashMap::new();
     for said in said {
         let weight = if said.role == Role::User { 2 } else { 1 };
         each_sentence(&said.text, |sentence| {
@@ -31,7 +31,7 @@ pub(super) fn keywords(said: &[Said]) -> Vec<String> {
                 if next >= MOST_DIFFERENT && !counts.contains_key(&root) {
                     return;
                 }
-                let new = || Count { form: term.to_owned(), weight: 0, first_seen: next };
+                let new = || KeywordCount { form: term.to_owned(), weight: 0, first_seen: next };
                 let count = counts.entry(root).or_insert_with(new);
                 count.weight = count.weight.saturating_add(weight);
                 // The shorter form is the one to show: `bicycle` rather than `bicycles`.
@@ -41,7 +41,7 @@ pub(super) fn keywords(said: &[Said]) -> Vec<String> {
             });
         });
     }
-    let mut all: Vec<Count> = counts.into_values().collect();
+    let mut all: Vec<KeywordCount> = counts.into_values().collect();
     all.sort_by_key(|count| (std::cmp::Reverse(count.weight), count.first_seen));
     all.into_iter().take(MOST).map(|count| count.form).collect()
 }

@@ -23,7 +23,7 @@ impl Synopsis {
     /// Where a conversation stopped, computed from its messages, oldest first. `now` is when it is written.
     pub fn of(messages: &[Message], now: Time) -> Self {
         let newest = &messages[messages.len().saturating_sub(NEWEST_MESSAGES)..];
-        let said: Vec<Said> = newest.iter().filter_map(Said::by_message).collect();
+        let said: Vec<SynopsisMessage> = newest.iter().filter_map(SynopsisMessage::by_message).collect();
         Self {
             text: last_exchange(&said),
             keywords: keywords::keywords(&said),
@@ -34,13 +34,13 @@ impl Synopsis {
 }
 
 /// What a person or a model said, as text.
-struct Said {
+struct SynopsisMessage {
     role: Role,
     text: String,
     is_interrupted: bool,
 }
 
-impl Said {
+impl SynopsisMessage {
     fn by_message(message: &Message) -> Option<Self> {
         let is_summary = message.blocks.iter().any(|block| matches!(block, Block::Summary(_)));
         if is_summary || !matches!(message.role, Role::User | Role::Assistant) {
@@ -59,7 +59,7 @@ impl Said {
 }
 
 /// What was asked last, and what came of it, in two sentences at most.
-fn last_exchange(said: &[Said]) -> String {
+fn last_exchange(said: &[SynopsisMessage]) -> String {
     let asked = said.iter().rposition(|said| said.role == Role::User);
     let answer =
         said[asked.map_or(0, |asked| asked + 1)..].iter().rev().find(|said| said.role == Role::Assistant);

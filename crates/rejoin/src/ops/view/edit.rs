@@ -6,7 +6,7 @@ use crate::model::{Block, Message, Role};
 use crate::ops::view::Viewed;
 
 /// What becomes of one block.
-pub(super) enum Edit {
+pub(super) enum BlockEdit {
     /// It stays.
     Keep,
     /// Another stands for it.
@@ -16,15 +16,15 @@ pub(super) enum Edit {
 }
 
 /// Edits the blocks of a message one after the other. Nothing is copied while every block stays.
-pub(super) fn edit_blocks(viewed: &mut Viewed<'_>, mut edit: impl FnMut(&Block) -> Edit) {
+pub(super) fn edit_blocks(viewed: &mut Viewed<'_>, mut edit: impl FnMut(&Block) -> BlockEdit) {
     let mut edited: Option<Vec<Block>> = None;
     let blocks = &viewed.message.blocks;
     for (place, block) in blocks.iter().enumerate() {
         let kept = match edit(block) {
-            Edit::Keep if edited.is_none() => continue,
-            Edit::Keep => Some(block.clone()),
-            Edit::Replace(block) => Some(block),
-            Edit::Drop => None,
+            BlockEdit::Keep if edited.is_none() => continue,
+            BlockEdit::Keep => Some(block.clone()),
+            BlockEdit::Replace(block) => Some(block),
+            BlockEdit::Drop => None,
         };
         edited.get_or_insert_with(|| blocks[..place].to_vec()).extend(kept);
     }

@@ -51,7 +51,7 @@ impl FactKind {
 
 /// Facts of one kind that stood in one message.
 #[derive(Serialize, Deserialize)]
-struct Group {
+struct FactGroup {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     message: Option<MessageId>,
     kind: FactKind,
@@ -61,7 +61,7 @@ struct Group {
 /// Writes facts, in their order.
 pub(crate) fn serialize<S: Serializer>(facts: &[Fact], serializer: S) -> Result<S::Ok, S::Error> {
     let groups = facts.chunk_by(|one, next| (one.message, one.kind) == (next.message, next.kind));
-    let groups = groups.map(|group| Group {
+    let groups = groups.map(|group| FactGroup {
         message: group[0].message,
         kind: group[0].kind,
         texts: group.iter().map(|fact| fact.text.clone()).collect(),
@@ -71,8 +71,8 @@ pub(crate) fn serialize<S: Serializer>(facts: &[Fact], serializer: S) -> Result<
 
 /// Reads facts, in their order.
 pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Fact>, D::Error> {
-    let groups: Vec<Group> = Deserialize::deserialize(deserializer)?;
-    let facts = groups.into_iter().flat_map(|Group { message, kind, texts }| {
+    let groups: Vec<FactGroup> = Deserialize::deserialize(deserializer)?;
+    let facts = groups.into_iter().flat_map(|FactGroup { message, kind, texts }| {
         texts.into_iter().map(move |text| Fact { kind, text, message })
     });
     Ok(facts.collect())

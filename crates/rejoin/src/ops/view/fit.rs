@@ -6,8 +6,8 @@ use serde::Deserialize;
 
 use crate::model::{Block, Fields, Json, MessageId, Other, Role, Snapshot, Text, Thinking};
 use crate::ops::marker::CHANGED;
-use crate::ops::view::edit::{Edit, all_blocks, edit_blocks};
-use crate::ops::view::media::{self, Place};
+use crate::ops::view::edit::{BlockEdit, all_blocks, edit_blocks};
+use crate::ops::view::media::{self, MediaPlace};
 use crate::ops::view::{ItemRule, Recipient, Repair, ThinkingRule, Viewed, output, recipient};
 
 /// The field of a reply's `extra` that has the provider's own id of the reply.
@@ -140,39 +140,39 @@ fn fit_block(
     recipient: &Recipient,
     id: Option<MessageId>,
     repairs: &mut Vec<Repair>,
-) -> Edit {
+) -> BlockEdit {
     let is_model = matches!(speaker, Speaker::Own | Speaker::Foreign);
     match block {
-        Block::Text(_) if !is_blank(block) => Edit::Keep,
+        Block::Text(_) if !is_blank(block) => BlockEdit::Keep,
         Block::Text(_) if speaker == Speaker::Own && recipient.keeps_own_text && is_as_it_came(block) => {
-            Edit::Keep
+            BlockEdit::Keep
         }
         Block::Text(_) => {
             repairs.push(Repair::EmptyText { message: id });
-            Edit::Drop
+            BlockEdit::Drop
         }
         Block::Thinking(thinking) => fit_thinking(thinking, speaker, recipient, id, repairs),
-        Block::ToolCall(_) if is_model => Edit::Keep,
+        Block::ToolCall(_) if is_model => BlockEdit::Keep,
         Block::ToolCall(call) => {
             repairs.push(Repair::MisplacedCall { message: id, call: call.id.clone() });
-            Edit::Drop
+            BlockEdit::Drop
         }
         Block::ToolResult(result) => output::fit(result, recipient, id, repairs)
-            .map_or(Edit::Keep, |result| Edit::Replace(Block::ToolResult(result))),
+            .map_or(BlockEdit::Keep, |result| BlockEdit::Replace(Block::ToolResult(result))),
         Block::Media(media) => {
-            let place = if speaker == Speaker::Heard { Place::Heard } else { Place::Elsewhere };
-            media::fit(media, recipient, place, id, repairs).map_or(Edit::Keep, Edit::Replace)
+            let place = if speaker == Speaker::Heard { MediaPlace::Heard } else { MediaPlace::Elsewhere };
+            media::fit(media, recipient, place, id, repairs).map_or(BlockEdit::Keep, BlockEdit::Replace)
         }
         Block::Summary(summary) if summary.text.trim().is_empty() => {
             repairs.push(Repair::EmptyText { message: id });
-            Edit::Drop
+            BlockEdit::Drop
         }
-        Block::Summary(summary) => Edit::Replace(Block::text(summary.text.clone())),
-        Block::Snapshot(snapshot) => Edit::Replace(carried(snapshot)),
-        Block::Other(item) if is_sent(item, speaker, recipient) => Edit::Keep,
+        Block::Summary(summary) => BlockEdit::Replace(Block::text(summary.text.clone())),
+        Block::Snapshot(snapshot) => BlockEdit::Replace(carried(snapshot)),
+        Block::Other(item) if is_sent(item, speaker, recipient) => BlockEdit::Keep,
         Block::Other(item) => {
             repairs.push(Repair::ForeignItem { message: id, kind: item.kind.clone() });
-            Edit::Drop
+            BlockEdit::Drop
         }
     }
 }
@@ -183,7 +183,7 @@ fn fit_thinking(
     recipient: &Recipient,
     id: Option<MessageId>,
     repairs: &mut Vec<Repair>,
-) -> Edit {
+) -> BlockEdit {
     let is_proven = match recipient.thinking {
         _ if speaker != Speaker::Own => None,
         ThinkingRule::Never => None,
@@ -197,11 +197,11 @@ fn fit_thinking(
         Some(true) if is_changed && recipient.thinking != ThinkingRule::Own => {
             repairs.push(Repair::RedactedThinking { message: id });
         }
-        Some(true) => return Edit::Keep,
+        Some(true) => return BlockEdit::Keep,
         Some(false) => repairs.push(Repair::UnsignedThinking { message: id }),
         None => repairs.push(Repair::ForeignThinking { message: id }),
     }
-    Edit::Drop
+    BlockEdit::Drop
 }
 
 /// True for reasoning that brings its content, sealed or in words. The provider

@@ -10,7 +10,7 @@ const PDF: &str = "application/pdf";
 
 /// Where media stands.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum MediaPlace {
     /// In what a user says, or beside the results of tools.
     Heard,
     /// In the output of a tool.
@@ -23,14 +23,14 @@ pub(super) enum Place {
 pub(super) fn fit(
     media: &Media,
     recipient: &Recipient,
-    place: Place,
+    place: MediaPlace,
     id: Option<MessageId>,
     repairs: &mut Vec<Repair>,
 ) -> Option<Block> {
     let rule = match place {
-        Place::Heard => recipient.media,
-        Place::Output => recipient.output_media,
-        Place::Elsewhere => MediaRule::Described,
+        MediaPlace::Heard => recipient.media,
+        MediaPlace::Output => recipient.output_media,
+        MediaPlace::Elsewhere => MediaRule::Described,
     };
     if is_sent(media, rule) {
         return None;

@@ -2,7 +2,7 @@
 //! and no more text than the limit.
 
 use crate::model::{Block, Json, MessageId, ToolResult};
-use crate::ops::view::media::{self, Place};
+use crate::ops::view::media::{self, MediaPlace};
 use crate::ops::view::{Recipient, Repair};
 
 /// Room for the line that stands for what is missing, so that a cut output is not cut again.
@@ -69,7 +69,7 @@ fn fit_blocks(
     let mut is_changed = false;
     for block in &mut blocks {
         if let Block::Media(media) = block
-            && let Some(described) = media::fit(media, recipient, Place::Output, id, repairs)
+            && let Some(described) = media::fit(media, recipient, MediaPlace::Output, id, repairs)
         {
             *block = described;
             is_changed = true;

@@ -19,7 +19,7 @@ use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::model::{Block, Fields, Json, Message, MessageId, Role, ToolCall, ToolResult};
-use crate::ops::view::edit::{Edit, all_blocks, edit_blocks, set_blocks};
+use crate::ops::view::edit::{BlockEdit, all_blocks, edit_blocks, set_blocks};
 use crate::ops::view::{CallIdRule, Recipient, Repair, Viewed, output};
 
 /// What stands for a result that was never stored.
@@ -48,7 +48,7 @@ pub(super) struct Pairing<'a, 'r> {
 }
 
 /// Which message that was heard, and which block of it.
-type Place = (usize, usize);
+type BlockPlace = (usize, usize);
 
 /// A call of the current round.
 struct Call {
@@ -57,7 +57,7 @@ struct Call {
     stored: String,
     sent: String,
     /// Where its result is.
-    result: Option<Place>,
+    result: Option<BlockPlace>,
 }
 
 impl<'a, 'r> Pairing<'a, 'r> {
@@ -113,7 +113,7 @@ impl<'a, 'r> Pairing<'a, 'r> {
         claim(&mut calls, &heard, repairs);
         let ready = ready(&calls, &heard);
         let is_ready = ready == heard.len();
-        let claimed: HashSet<Place> =
+        let claimed: HashSet<BlockPlace> =
             calls.iter().filter(|_| !is_ready).filter_map(|call| call.result).collect();
         if ready == 0 {
             self.push_results(&calls, &heard, repairs);
@@ -135,7 +135,7 @@ impl<'a, 'r> Pairing<'a, 'r> {
         let rule = self.recipient.call_ids;
         let is_own = self.recipient.is_own(&reply.message);
         edit_blocks(reply, |block| {
-            let Block::ToolCall(call) = block else { return Edit::Keep };
+            let Block::ToolCall(call) = block else { return BlockEdit::Keep };
             let longest = if is_own && call.id.len() <= SHORT_OWN { SHORT_OWN } else { SHORT };
             let accepted = accepted_id(&call.id, rule, longest);
             let sent = self.free_id(&accepted, call, message, repairs);
@@ -145,9 +145,13 @@ impl<'a, 'r> Pairing<'a, 'r> {
             }
             calls.push(Call { message, stored: call.id.clone(), sent: sent.clone(), result: None });
             if name == call.name && sent == call.id {
-                return Edit::Keep;
+                return BlockEdit::Keep;
             }
-            Edit::Replace(Block::ToolCall(ToolCall { id: sent, name: name.into_owned(), ..call.clone() }))
+            BlockEdit::Replace(Block::ToolCall(ToolCall {
+                id: sent,
+                name: name.into_owned(),
+                ..call.clone()
+            }))
         });
     }
 
@@ -211,7 +215,7 @@ impl<'a, 'r> Pairing<'a, 'r> {
         &mut self,
         mut viewed: Viewed<'a>,
         place: usize,
-        claimed: &HashSet<Place>,
+        claimed: &HashSet<BlockPlace>,
         repairs: &mut Vec<Repair>,
     ) {
         let message = viewed.id;
@@ -219,18 +223,18 @@ impl<'a, 'r> Pairing<'a, 'r> {
         edit_blocks(&mut viewed, |block| {
             let here = (place, index);
             index += 1;
-            let Block::ToolResult(result) = block else { return Edit::Keep };
+            let Block::ToolResult(result) = block else { return BlockEdit::Keep };
             let call = result.call_id.clone();
             if claimed.contains(&here) {
-                Edit::Drop
+                BlockEdit::Drop
             } else if self.unanswered.remove(&call) {
                 let text =
                     format!("[A late result of the call `{call}`]\n{}", output::as_text(&result.output));
                 repairs.push(Repair::LateResult { message, call });
-                Edit::Replace(Block::text(text))
+                BlockEdit::Replace(Block::text(text))
             } else {
                 repairs.push(Repair::OrphanResult { message, call });
-                Edit::Drop
+                BlockEdit::Drop
             }
         });
         if viewed.message.blocks.is_empty() {
@@ -272,10 +276,10 @@ fn take_results<'a>(reply: &mut Viewed<'a>) -> Option<Viewed<'a>> {
     let mut results = Vec::new();
     edit_blocks(reply, |block| {
         if !matches!(block, Block::ToolResult(_)) {
-            return Edit::Keep;
+            return BlockEdit::Keep;
         }
         results.push(block.clone());
-        Edit::Drop
+        BlockEdit::Drop
     });
     if results.is_empty() {
         return None;

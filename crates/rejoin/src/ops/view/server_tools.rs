@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use crate::model::{Block, Other, Role};
-use crate::ops::view::edit::{Edit, edit_blocks};
+use crate::ops::view::edit::{BlockEdit, edit_blocks};
 use crate::ops::view::{Repair, Viewed};
 
 /// How the kind of an item ends that asks, and of one that answers.
@@ -25,26 +25,26 @@ pub(super) fn settle(messages: &mut [Viewed<'_>], repairs: &mut Vec<Repair>) {
             index += 1;
             let call = match block {
                 Block::Other(item) => id_of(item).map(|(_, id)| id).unwrap_or_default(),
-                _ => return Edit::Keep,
+                _ => return BlockEdit::Keep,
             };
             if orphans.contains(&here) {
                 repairs.push(Repair::OrphanResult { message, call });
-                Edit::Drop
+                BlockEdit::Drop
             } else if abandoned.contains(&here) {
                 repairs.push(Repair::AbandonedTool { message, call });
-                Edit::Drop
+                BlockEdit::Drop
             } else {
-                Edit::Keep
+                BlockEdit::Keep
             }
         });
     }
 }
 
-type Places = HashSet<(usize, usize)>;
+type BlockPlaces = HashSet<(usize, usize)>;
 
 /// Where results stand that answer nothing, and calls that were abandoned.
-fn unsettled(messages: &[Viewed<'_>]) -> (Places, Places) {
-    let (mut orphans, mut abandoned) = (Places::new(), Places::new());
+fn unsettled(messages: &[Viewed<'_>]) -> (BlockPlaces, BlockPlaces) {
+    let (mut orphans, mut abandoned) = (BlockPlaces::new(), BlockPlaces::new());
     let mut known: HashSet<String> = HashSet::new();
     let mut open: Vec<(String, (usize, usize))> = Vec::new();
     for (place, viewed) in messages.iter().enumerate() {
@@ -55,9 +55,11 @@ fn unsettled(messages: &[Viewed<'_>]) -> (Places, Places) {
             let Block::Other(item) = block else { continue };
             let here = (place, index);
             match id_of(item) {
-                Some((Part::Asks, id)) if !id.is_empty() && known.insert(id.clone()) => open.push((id, here)),
-                Some((Part::Asks, _)) => drop(abandoned.insert(here)),
-                Some((Part::Answers, id)) => match open.iter().position(|(asked, _)| *asked == id) {
+                Some((CallHalf::Asks, id)) if !id.is_empty() && known.insert(id.clone()) => {
+                    open.push((id, here))
+                }
+                Some((CallHalf::Asks, _)) => drop(abandoned.insert(here)),
+                Some((CallHalf::Answers, id)) => match open.iter().position(|(asked, _)| *asked == id) {
                     Some(asked) => drop(open.remove(asked)),
                     None => drop(orphans.insert(here)),
                 },
@@ -69,17 +71,17 @@ fn unsettled(messages: &[Viewed<'_>]) -> (Places, Places) {
 }
 
 /// Which half of a call an item is.
-enum Part {
+enum CallHalf {
     Asks,
     Answers,
 }
 
-fn id_of(item: &Other) -> Option<(Part, String)> {
+fn id_of(item: &Other) -> Option<(CallHalf, String)> {
     let id = |name| item.fields.field(name).and_then(|id| id.to::<String>().ok()).unwrap_or_default();
     if item.kind.ends_with(ASKS) {
-        Some((Part::Asks, id("id")))
+        Some((CallHalf::Asks, id("id")))
     } else if item.kind.ends_with(ANSWERS) {
-        Some((Part::Answers, id("tool_use_id")))
+        Some((CallHalf::Answers, id("tool_use_id")))
     } else {
         None
     }

@@ -4,12 +4,12 @@ use std::cmp::Ordering;
 
 use crate::error::Result;
 use crate::store::index::words::Words;
-use crate::store::index::write::Writer;
+use crate::store::index::write::SegmentWriter;
 
 /// The words of a segment and of the one that follows it, as one.
 pub(crate) fn merge(older: &[u8], newer: &[u8]) -> Result<Vec<u8>> {
     let (older, newer) = (Words::read(older)?, Words::read(newer)?);
-    let mut writer = Writer::of(older.span.joined(&newer.span)?);
+    let mut writer = SegmentWriter::of(older.span.joined(&newer.span)?);
     let (mut one, mut other) = (older.cursor(), newer.cursor());
     let (mut has_one, mut has_other) = (one.advance()?, other.advance()?);
     while has_one || has_other {

@@ -18,9 +18,9 @@ pub(crate) use checksum::{chained, checksum};
 pub(crate) use ids::{Ids, IndexedMessage};
 pub(crate) use merge::merge;
 pub(crate) use number::{Taker, fold, push, unfold};
-pub(crate) use pages::{PageWriter, Pages, Source, combine};
+pub(crate) use pages::{MergedSegment, PageWriter, Pages, combine};
 pub(crate) use words::Words;
-pub(crate) use write::Draft;
+pub(crate) use write::DraftSegment;
 
 use crate::error::{Error, Result};
 use crate::model::WORDS_VERSION;

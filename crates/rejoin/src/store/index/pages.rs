@@ -1,7 +1,7 @@
 //! The words of a large segment in pages, so that a lookup reads one page for
 //! each word and not the whole segment.
 //!
-//! A page is what [`Words`] reads, for a range of words: `Fence` has its first word, its length and its
+//! A page is what [`Words`] reads, for a range of words: `PageFence` has its first word, its length and its
 //! checksum. Fences are small and read at once; pages are read when a word may be in them, and checked then.
 
 use std::collections::BTreeSet;
@@ -10,8 +10,8 @@ use crate::error::Result;
 use crate::model::WordQuery;
 use crate::store::index::checksum::checksum;
 use crate::store::index::number::{Taker, push};
-use crate::store::index::words::{Cursor, Words, narrow};
-use crate::store::index::write::Writer;
+use crate::store::index::words::{WordCursor, Words, narrow};
+use crate::store::index::write::SegmentWriter;
 use crate::store::index::{Span, malformed};
 
 /// A page is closed when it has this many bytes: one read of the operating system,
@@ -20,7 +20,7 @@ const PAGE: usize = 1 << 14;
 
 /// What is known of a page without reading it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Fence {
+pub(crate) struct PageFence {
     first: Vec<u8>,
     /// Where it begins among all pages, and how long it is.
     pub(crate) offset: u64,
@@ -31,11 +31,11 @@ pub(crate) struct Fence {
 /// Where the pages of a segment are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Pages {
-    fences: Vec<Fence>,
+    fences: Vec<PageFence>,
 }
 
 /// Returns the bytes of a page.
-pub(crate) type ReadPage<'r> = dyn FnMut(&Fence) -> Result<Vec<u8>> + 'r;
+pub(crate) type ReadPage<'r> = dyn FnMut(&PageFence) -> Result<Vec<u8>> + 'r;
 
 impl Pages {
     /// Reads what [`Self::write`] wrote from the beginning of some bytes.
@@ -47,7 +47,7 @@ impl Pages {
             let first = bytes.bytes(length)?.to_vec();
             let length = bytes.number()?;
             let checksum = bytes.fixed()?;
-            fences.push(Fence { first, offset, length, checksum });
+            fences.push(PageFence { first, offset, length, checksum });
             offset = offset.checked_add(length).ok_or_else(|| malformed("has impossible pages"))?;
         }
         Ok(Self { fences })
@@ -92,7 +92,7 @@ impl Pages {
     fn of_beginning(&self, beginning: &str, read: &mut ReadPage<'_>) -> Result<Vec<u32>> {
         let mut found = BTreeSet::new();
         let page = self.page_of(beginning);
-        let follows = |fence: &Fence| {
+        let follows = |fence: &PageFence| {
             fence.first.as_slice() < beginning.as_bytes() || fence.first.starts_with(beginning.as_bytes())
         };
         for (place, fence) in self.fences.iter().enumerate().skip(page) {
@@ -110,7 +110,7 @@ impl Pages {
     }
 }
 
-impl Fence {
+impl PageFence {
     fn checked(&self, page: Vec<u8>) -> Result<Vec<u8>> {
         if page.len() as u64 == self.length && checksum(&page) == self.checksum {
             return Ok(page);
@@ -122,9 +122,9 @@ impl Fence {
 /// Writes words in order, page by page.
 pub(crate) struct PageWriter {
     span: Span,
-    page: Writer,
+    page: SegmentWriter,
     first: Vec<u8>,
-    fences: Vec<Fence>,
+    fences: Vec<PageFence>,
     bytes: Vec<u8>,
 }
 
@@ -132,7 +132,7 @@ impl PageWriter {
     /// Begins the words of so many documents, whose numbers begin with 1.
     pub(crate) const fn of(documents: u32) -> Self {
         let span = Span { first: 1, last: documents, messages: documents, bytes: 0 };
-        Self { span, page: Writer::of(span), first: Vec::new(), fences: Vec::new(), bytes: Vec::new() }
+        Self { span, page: SegmentWriter::of(span), first: Vec::new(), fences: Vec::new(), bytes: Vec::new() }
     }
 
     /// Adds a word, greater than those before it, with the documents that have it, ascending.
@@ -155,8 +155,8 @@ impl PageWriter {
     }
 
     fn close(&mut self) {
-        let page = std::mem::replace(&mut self.page, Writer::of(self.span)).finish();
-        self.fences.push(Fence {
+        let page = std::mem::replace(&mut self.page, SegmentWriter::of(self.span)).finish();
+        self.fences.push(PageFence {
             first: std::mem::take(&mut self.first),
             offset: self.bytes.len() as u64,
             length: page.len() as u64,
@@ -167,7 +167,7 @@ impl PageWriter {
 }
 
 /// The words of a segment that goes into another one.
-pub(crate) struct Source<'a> {
+pub(crate) struct MergedSegment<'a> {
     pub(crate) pages: &'a Pages,
     pub(crate) bytes: &'a [u8],
     /// The new number of each document, by its old one less 1; none for one that is left out.
@@ -175,10 +175,10 @@ pub(crate) struct Source<'a> {
 }
 
 /// Writes the words of several segments as those of one.
-pub(crate) fn combine(sources: &[Source<'_>], into: &mut PageWriter) -> Result<()> {
-    let mut walks = sources.iter().map(Walk::of).collect::<Result<Vec<_>>>()?;
+pub(crate) fn combine(sources: &[MergedSegment<'_>], into: &mut PageWriter) -> Result<()> {
+    let mut walks = sources.iter().map(WordWalk::of).collect::<Result<Vec<_>>>()?;
     let (mut word, mut documents) = (Vec::new(), Vec::new());
-    while let Some(least) = walks.iter().filter_map(Walk::word).min() {
+    while let Some(least) = walks.iter().filter_map(WordWalk::word).min() {
         word.clear();
         word.extend_from_slice(least);
         documents.clear();
@@ -197,14 +197,14 @@ pub(crate) fn combine(sources: &[Source<'_>], into: &mut PageWriter) -> Result<(
 }
 
 /// Goes through all words of a source.
-struct Walk<'a> {
-    source: &'a Source<'a>,
+struct WordWalk<'a> {
+    source: &'a MergedSegment<'a>,
     next: usize,
-    cursor: Option<Cursor<'a>>,
+    cursor: Option<WordCursor<'a>>,
 }
 
-impl<'a> Walk<'a> {
-    fn of(source: &'a Source<'a>) -> Result<Self> {
+impl<'a> WordWalk<'a> {
+    fn of(source: &'a MergedSegment<'a>) -> Result<Self> {
         let mut walk = Self { source, next: 0, cursor: None };
         walk.advance()?;
         Ok(walk)
@@ -212,7 +212,7 @@ impl<'a> Walk<'a> {
 
     /// The word it stands at; none at the end.
     fn word(&self) -> Option<&[u8]> {
-        self.cursor.as_ref().map(Cursor::word)
+        self.cursor.as_ref().map(WordCursor::word)
     }
 
     /// Adds the new numbers of the documents that have the word.

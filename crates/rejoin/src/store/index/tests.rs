@@ -28,7 +28,7 @@ fn id(seq: u32) -> MessageId {
 
 /// The segment that covers what was said after a sequence.
 fn segment(covered: u32, said: &[Said]) -> (Ids, Vec<u8>) {
-    let mut draft = Draft::after(covered);
+    let mut draft = DraftSegment::after(covered);
     let mut seq = covered;
     for (step, time, text) in said {
         seq += step;

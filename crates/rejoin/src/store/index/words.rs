@@ -74,7 +74,7 @@ impl<'a> Words<'a> {
 
     /// Visits words with their sequences in order, from the first that is not below `start`.
     fn each_from(&self, start: &[u8], mut visit: impl FnMut(&[u8], &[u32]) -> ControlFlow<()>) -> Result<()> {
-        let mut cursor = Cursor::at(*self, self.block_of(start)?);
+        let mut cursor = WordCursor::at(*self, self.block_of(start)?);
         while cursor.advance()? {
             if cursor.word() >= start && visit(cursor.word(), cursor.sequences()).is_break() {
                 break;
@@ -116,8 +116,8 @@ impl<'a> Words<'a> {
     }
 
     /// All words in order.
-    pub(super) fn cursor(&self) -> Cursor<'a> {
-        Cursor::at(*self, 0)
+    pub(super) fn cursor(&self) -> WordCursor<'a> {
+        WordCursor::at(*self, 0)
     }
 }
 
@@ -131,7 +131,7 @@ pub(super) fn narrow(found: &mut Option<Vec<u32>>, other: Vec<u32>) {
 
 /// Goes through the words of a segment.
 #[derive(Debug)]
-pub(super) struct Cursor<'a> {
+pub(super) struct WordCursor<'a> {
     words: Words<'a>,
     next: usize,
     rest: Taker<'a>,
@@ -139,7 +139,7 @@ pub(super) struct Cursor<'a> {
     sequences: Vec<u32>,
 }
 
-impl<'a> Cursor<'a> {
+impl<'a> WordCursor<'a> {
     fn at(words: Words<'a>, block: usize) -> Self {
         Self { words, next: block * BLOCK, rest: Taker(&[]), word: Vec::new(), sequences: Vec::new() }
     }

@@ -8,13 +8,13 @@ use crate::store::index::{BLOCK, Ids, IndexedMessage, Span};
 
 /// A segment that is being made of messages.
 #[derive(Debug)]
-pub(crate) struct Draft {
+pub(crate) struct DraftSegment {
     span: Span,
     held: Vec<IndexedMessage>,
     words: HashMap<Box<str>, Vec<u32>>,
 }
 
-impl Draft {
+impl DraftSegment {
     /// An empty segment that covers what comes after `covered`.
     pub(crate) fn after(covered: u32) -> Self {
         let span = Span { first: covered + 1, last: covered, messages: 0, bytes: 0 };
@@ -49,7 +49,7 @@ impl Draft {
             return None;
         }
         let ids = Ids { span: self.span, held: self.held };
-        let mut writer = Writer::of(self.span);
+        let mut writer = SegmentWriter::of(self.span);
         for (word, sequences) in in_order(self.words) {
             writer.push(word.as_bytes(), &[&sequences]);
         }
@@ -70,7 +70,7 @@ fn in_order(words: HashMap<Box<str>, Vec<u32>>) -> Vec<(Box<str>, Vec<u32>)> {
 
 /// Writes the words of a segment in order.
 #[derive(Debug)]
-pub(super) struct Writer {
+pub(super) struct SegmentWriter {
     span: Span,
     count: u32,
     table: Vec<u8>,
@@ -78,7 +78,7 @@ pub(super) struct Writer {
     before: Vec<u8>,
 }
 
-impl Writer {
+impl SegmentWriter {
     /// Begins the words of a segment.
     pub(super) const fn of(span: Span) -> Self {
         Self { span, count: 0, table: Vec::new(), blocks: Vec::new(), before: Vec::new() }

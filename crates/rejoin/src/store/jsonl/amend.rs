@@ -11,8 +11,8 @@ use crate::store::backend::{Amend, Amendment, LogEntry};
 use crate::store::durable;
 use crate::store::jsonl::Jsonl;
 use crate::store::jsonl::change_log::Noted;
-use crate::store::jsonl::fault::During;
-use crate::store::jsonl::files::{Look, Opened};
+use crate::store::jsonl::fault::DuringIo;
+use crate::store::jsonl::files::{LockedFile, OpenScan};
 use crate::store::jsonl::line::meta::Meta;
 use crate::store::jsonl::line::{Line, owned_text};
 use crate::store::jsonl::writing::{Onto, Turnstile};
@@ -21,7 +21,7 @@ impl Jsonl {
     pub(super) fn amend(
         &self,
         turnstile: &mut Turnstile<'_>,
-        look: Rc<Look>,
+        look: Rc<OpenScan>,
         amend: &Amend<'_>,
         change: &LogEntry,
     ) -> Result<()> {
@@ -55,7 +55,7 @@ impl Jsonl {
     /// Moves a file to the folder of another project. Which project it belongs to stands in the
     /// file already, so a crash in between leaves nothing but a file in the wrong folder. A
     /// folder that has a copy of it keeps that.
-    fn move_to_project(&self, project: &str, opened: &Opened, id: ConversationId) -> Result<()> {
+    fn move_to_project(&self, project: &str, opened: &LockedFile, id: ConversationId) -> Result<()> {
         let path = self.layout.file(&self.layout.folder_of(project)?, id);
         if path.symlink_metadata().is_ok() {
             return Ok(());

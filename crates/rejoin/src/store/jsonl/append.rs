@@ -6,10 +6,10 @@ use crate::error::{Error, Result};
 use crate::store::backend::{Append, LogEntry, taken, unknown};
 use crate::store::jsonl::Jsonl;
 use crate::store::jsonl::change_log::Noted;
-use crate::store::jsonl::files::Look;
-use crate::store::jsonl::kept::Kept;
-use crate::store::jsonl::line::meta::{Meta, Start};
-use crate::store::jsonl::line::{Blob, Kind, Line, owned_text, text};
+use crate::store::jsonl::files::OpenScan;
+use crate::store::jsonl::kept::LoadedConversation;
+use crate::store::jsonl::line::meta::{ConversationStart, Meta};
+use crate::store::jsonl::line::{Blob, Line, LineType, owned_text, text};
 use crate::store::jsonl::writing::{Onto, Turnstile};
 use crate::store::{Put, Stamp};
 
@@ -17,7 +17,7 @@ impl Jsonl {
     pub(super) fn append(
         &self,
         turnstile: &mut Turnstile<'_>,
-        file: Option<Rc<Look>>,
+        file: Option<Rc<OpenScan>>,
         append: &Append<'_>,
         blobs: &[Put<'_>],
         change: &LogEntry,
@@ -53,7 +53,7 @@ impl Jsonl {
     }
 }
 
-fn refuse_taken_ids(kept: Option<&Kept>, append: &Append<'_>) -> Result<()> {
+fn refuse_taken_ids(kept: Option<&LoadedConversation>, append: &Append<'_>) -> Result<()> {
     let Some(kept) = kept else { return Ok(()) };
     match append.messages.iter().find(|message| kept.tree.seq_of(message.id).is_some()) {
         Some(message) => Err(taken(message.id)),
@@ -62,7 +62,7 @@ fn refuse_taken_ids(kept: Option<&Kept>, append: &Append<'_>) -> Result<()> {
 }
 
 /// A file that has the name of a conversation and the content of something else is left alone.
-fn refuse_foreign((opened, known): &Look) -> Result<()> {
+fn refuse_foreign((opened, known): &OpenScan) -> Result<()> {
     if known.is_nothing() && known.end > 0 {
         return Err(Error::conflict(format!(
             "`{}` exists and is not a file of Rejoin's",
@@ -73,7 +73,12 @@ fn refuse_foreign((opened, known): &Look) -> Result<()> {
 }
 
 /// The lines of a turn. What is said about the whole of it stands in the last.
-fn lines(append: &Append<'_>, blobs: &[Put<'_>], kept: Option<&Kept>, stamp: Stamp) -> Result<Vec<u8>> {
+fn lines(
+    append: &Append<'_>,
+    blobs: &[Put<'_>],
+    kept: Option<&LoadedConversation>,
+    stamp: Stamp,
+) -> Result<Vec<u8>> {
     let blank = Line::meta(append.conversation, append.said);
     let of = append.messages.len() + usize::from(append.opening.is_some());
     let of = u32::try_from(of).unwrap_or(u32::MAX);
@@ -94,12 +99,12 @@ fn lines(append: &Append<'_>, blobs: &[Put<'_>], kept: Option<&Kept>, stamp: Sta
         Ok(())
     };
     if let Some(opening) = &append.opening {
-        let start = Start::new(opening.facets, text(opening.header)?, opening.created);
+        let start = ConversationStart::new(opening.facets, text(opening.header)?, opening.created);
         write(blank.clone(), &Meta::SessionStart(Box::new(start)).to_json())?;
     }
     for message in &append.messages {
         let line = Line {
-            message_type: Kind::Conversation,
+            message_type: LineType::Conversation,
             message_index: message.seq,
             id: Some(message.id),
             parent: message.parent.map(|(parent, _)| parent.id),

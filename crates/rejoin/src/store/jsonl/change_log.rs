@@ -25,8 +25,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::model::{ConversationId, Time};
 use crate::store::backend::LogEntry;
 use crate::store::durable;
-use crate::store::jsonl::fault::During;
-use crate::store::jsonl::lines::{Content, Lines, read_at};
+use crate::store::jsonl::fault::DuringIo;
+use crate::store::jsonl::lines::{FileLines, LineBytes, read_at};
 use crate::store::{Changed, Stamp, What};
 
 /// How many changes one answer holds at most; a follower asks again.
@@ -40,7 +40,7 @@ const MARK: u64 = 3;
 
 /// The log, open to write.
 #[derive(Debug)]
-pub(super) struct Log {
+pub(super) struct ChangeLog {
     path: PathBuf,
     file: File,
     /// How long it was when its newest stamp was last looked up.
@@ -80,7 +80,7 @@ pub(super) enum Happened {
     Deleted { reason: String },
 }
 
-impl Log {
+impl ChangeLog {
     /// Opens the log and waits for the lock of those who write. It is given back when the log is dropped or
     /// [`Self::unlock`]ed.
     pub(super) fn open(path: PathBuf, wait: Duration) -> Result<Self> {
@@ -150,8 +150,8 @@ impl Log {
     }
 
     /// Notes a change, and tells how to take the note back.
-    pub(super) fn note(&mut self, noted: &Noted) -> Result<Mark> {
-        let mark = Mark { length: self.length, newest: self.newest };
+    pub(super) fn note(&mut self, noted: &Noted) -> Result<LogMark> {
+        let mark = LogMark { length: self.length, newest: self.newest };
         let mut line = serde_json::to_vec(noted).expect("a change is plain data");
         line.push(b'\n');
         if let Err(cause) = durable::write_at(&self.file, self.length, &line) {
@@ -176,7 +176,7 @@ impl Log {
     }
 
     /// Takes a note back whose change did not happen. Nobody has read it: the lock was held all the time.
-    pub(super) fn take_back(&mut self, mark: Mark) {
+    pub(super) fn take_back(&mut self, mark: LogMark) {
         if durable::cut(&self.file, mark.length).is_ok() {
             (self.length, self.newest, self.unfinished, self.unmarked) =
                 (mark.length, mark.newest, None, None);
@@ -190,7 +190,7 @@ impl Log {
 
 /// Where the log ended.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Mark {
+pub(super) struct LogMark {
     length: u64,
     newest: Stamp,
 }
@@ -231,7 +231,7 @@ pub(super) fn newest_noted(path: &Path) -> Result<Option<Noted>> {
 
 /// What the log tells last of a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Told {
+pub(super) enum LastChange {
     /// A change that may never have been written.
     Begun,
     /// That it is stored, up to this change at least.
@@ -239,7 +239,7 @@ pub(super) enum Told {
     Deleted,
 }
 
-impl Told {
+impl LastChange {
     fn then(told: Option<Self>, noted: &Noted) -> Self {
         match noted.what {
             Happened::Deleted { .. } => Self::Deleted,
@@ -250,21 +250,21 @@ impl Told {
 }
 
 /// What the log tells after a stamp of each conversation.
-pub(super) fn told_since(path: &Path, after: Stamp) -> Result<BTreeMap<ConversationId, Told>> {
-    let mut all: BTreeMap<ConversationId, Told> = BTreeMap::new();
+pub(super) fn told_since(path: &Path, after: Stamp) -> Result<BTreeMap<ConversationId, LastChange>> {
+    let mut all: BTreeMap<ConversationId, LastChange> = BTreeMap::new();
     tell_since(path, after, b"", &mut |noted| {
-        let told = Told::then(all.get(&noted.conversation).copied(), noted);
+        let told = LastChange::then(all.get(&noted.conversation).copied(), noted);
         all.insert(noted.conversation, told);
     })?;
     Ok(all)
 }
 
 /// What the log tells after a stamp of one conversation.
-pub(super) fn told_of(path: &Path, id: ConversationId, after: Stamp) -> Result<Option<Told>> {
+pub(super) fn told_of(path: &Path, id: ConversationId, after: Stamp) -> Result<Option<LastChange>> {
     let mut told = None;
     tell_since(path, after, id.to_string().as_bytes(), &mut |noted| {
         if noted.conversation == id {
-            told = Some(Told::then(told, noted));
+            told = Some(LastChange::then(told, noted));
         }
     })?;
     Ok(told)
@@ -275,9 +275,9 @@ fn tell_since(path: &Path, after: Stamp, text: &[u8], visit: &mut dyn FnMut(&Not
     let mut read = || -> io::Result<()> {
         let file = durable::open_to_read(path)?;
         let length = file.metadata()?.len();
-        let mut lines = Lines::new(&file, begin(&file, length, after)?, length, LONGEST);
+        let mut lines = FileLines::new(&file, begin(&file, length, after)?, length, LONGEST);
         while let Some(piece) = lines.next()? {
-            if let Content::Bytes(bytes) = piece.content
+            if let LineBytes::Bytes(bytes) = piece.content
                 && memmem::find(bytes, text).is_some()
                 && let Ok(noted) = serde_json::from_slice::<Noted>(bytes)
                 && noted.stamp > after
@@ -295,9 +295,9 @@ fn tell_since(path: &Path, after: Stamp, text: &[u8], visit: &mut dyn FnMut(&Not
 
 fn read_since(file: &File, length: u64, after: Stamp) -> io::Result<Vec<Changed>> {
     let mut changes = Vec::new();
-    let mut lines = Lines::new(file, begin(file, length, after)?, length, LONGEST);
+    let mut lines = FileLines::new(file, begin(file, length, after)?, length, LONGEST);
     while let Some(piece) = lines.next()? {
-        let Content::Bytes(bytes) = piece.content else { continue };
+        let LineBytes::Bytes(bytes) = piece.content else { continue };
         // A damaged note is passed over: those who follow read the conversation, not the note.
         let Ok(noted) = serde_json::from_slice::<Noted>(bytes) else { continue };
         if noted.stamp > after {
@@ -410,11 +410,11 @@ fn begin_by_halves(file: &File, length: u64, after: Stamp) -> io::Result<u64> {
 
 /// The first whole note after a place, and where it begins.
 fn first_after(file: &File, place: u64, end: u64) -> io::Result<Option<(u64, Stamp)>> {
-    let mut lines = Lines::new(file, place, end, LONGEST);
+    let mut lines = FileLines::new(file, place, end, LONGEST);
     // The place is most likely in the middle of a line.
     lines.next()?;
     while let Some(piece) = lines.next()? {
-        if let Content::Bytes(bytes) = piece.content
+        if let LineBytes::Bytes(bytes) = piece.content
             && let Ok(noted) = serde_json::from_slice::<Stamped>(bytes)
         {
             return Ok(Some((piece.offset, noted.stamp)));

@@ -3,11 +3,11 @@
 use crate::error::{ErrorKind, Result};
 use crate::model::ConversationId;
 use crate::store::jsonl::blob::shelf;
-use crate::store::jsonl::change_log::Told;
-use crate::store::jsonl::fault::During;
-use crate::store::jsonl::files::Seen;
+use crate::store::jsonl::change_log::LastChange;
+use crate::store::jsonl::fault::DuringIo;
+use crate::store::jsonl::files::FileIdentity;
 use crate::store::jsonl::list::is_forbidden;
-use crate::store::jsonl::scan::Depth;
+use crate::store::jsonl::scan::ScanDepth;
 use crate::store::jsonl::{Jsonl, change_log, words};
 use crate::store::{Fault, Progress, Stamp};
 
@@ -55,7 +55,7 @@ impl Jsonl {
         Ok(checked)
     }
 
-    fn check_one(&self, id: ConversationId, told: Option<Told>, checked: &mut Progress) -> Result<()> {
+    fn check_one(&self, id: ConversationId, told: Option<LastChange>, checked: &mut Progress) -> Result<()> {
         let fault = |what: String| Fault { conversation: Some(id), what };
         let mut opened = match self.open_file(id) {
             Ok(Some(opened)) => opened,
@@ -66,12 +66,12 @@ impl Jsonl {
             }
             Err(error) => return Err(error),
         };
-        let mut read = self.reread(id, &opened, Depth::Bodies);
+        let mut read = self.reread(id, &opened, ScanDepth::Bodies);
         if read.as_ref().is_ok_and(|known| known.torn > 0) {
             // A turn that is being written looks the same; after waiting for those who write it is whole.
             change_log::since(&self.layout.changes(), Stamp::MAX, self.options.wait)?;
-            opened.seen = Seen::of(&opened.file.metadata().during(|| "look at a file")?);
-            read = self.reread(id, &opened, Depth::Bodies);
+            opened.seen = FileIdentity::of(&opened.file.metadata().during(|| "look at a file")?);
+            read = self.reread(id, &opened, ScanDepth::Bodies);
         }
         let path = opened.path.display();
         let known = match read {
@@ -84,7 +84,7 @@ impl Jsonl {
         };
         let faults = &mut checked.faults;
         let damage = opened.damage(&known);
-        let is_cut = matches!(told, Some(Told::Acknowledged(stamp)) if stamp > known.kept.stamp);
+        let is_cut = matches!(told, Some(LastChange::Acknowledged(stamp)) if stamp > known.kept.stamp);
         if is_cut && damage.is_empty() {
             faults.push(fault(format!("`{path}` ends before a change that was acknowledged")));
         }

@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::model::ConversationId;
 use crate::store::backend::{Batch, CommitHint, Decide, Edit, LogEntry, unknown};
 use crate::store::jsonl::Jsonl;
-use crate::store::jsonl::files::Look;
+use crate::store::jsonl::files::OpenScan;
 use crate::store::jsonl::rows::JsonlRows;
 use crate::store::{Put, Safety};
 
@@ -54,7 +54,7 @@ impl Jsonl {
 }
 
 /// The file of a conversation that was found when the decision was made.
-fn there(snapshot: JsonlRows<'_>, id: ConversationId) -> Result<Rc<Look>> {
+fn there(snapshot: JsonlRows<'_>, id: ConversationId) -> Result<Rc<OpenScan>> {
     snapshot.into_decided(id)?.filter(|look| !look.1.is_nothing()).ok_or_else(|| unknown(id))
 }
 

@@ -9,8 +9,8 @@ use rustix::fs::FlockOperation;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::store::jsonl::JsonlStore;
-use crate::store::jsonl::change_log::{Log, lock};
-use crate::store::jsonl::fault::During;
+use crate::store::jsonl::change_log::{ChangeLog, lock};
+use crate::store::jsonl::fault::DuringIo;
 use crate::store::jsonl::layout::Layout;
 use crate::store::{ContentHash, ContentHasher, durable};
 
@@ -60,7 +60,8 @@ impl JsonlStore {
             _ => error,
         })?;
         // Whoever waits for the lock finds that the store is gone.
-        let log = if Self::is_half_erased(root) { None } else { Some(Log::open(layout.changes(), WAIT)?) };
+        let log =
+            if Self::is_half_erased(root) { None } else { Some(ChangeLog::open(layout.changes(), WAIT)?) };
         if let (Some(_), Some(expected)) = (&log, expected)
             && Self::content_hash(root)? != *expected
         {

@@ -6,12 +6,12 @@ use std::time::Duration;
 use rustix::fs::FlockOperation;
 
 use crate::error::{Error, Result};
-use crate::store::jsonl::fault::During;
+use crate::store::jsonl::fault::DuringIo;
 use crate::store::jsonl::layout::Layout;
 use crate::store::jsonl::line::meta;
 use crate::store::jsonl::{JsonlStore, change_log};
 use crate::store::place::{self, Belonging};
-use crate::store::{Examination, Opened, durable};
+use crate::store::{Examination, StoreCondition, durable};
 
 /// Long enough for any append to end, so that only a lock that stays is told.
 const WAIT: Duration = Duration::from_secs(1);
@@ -43,14 +43,14 @@ impl JsonlStore {
     }
 }
 
-fn look_inside(layout: &Layout) -> Result<Opened> {
+fn look_inside(layout: &Layout) -> Result<StoreCondition> {
     let path = layout.changes();
     if !path.exists() {
         return Err(Error::not_found(format!("no store at `{}`", layout.root().display())));
     }
     let file = durable::open_to_read(&path).during(|| format!("open `{}`", path.display()))?;
     change_log::lock(&file, FlockOperation::NonBlockingLockShared, WAIT)?;
-    Ok(Opened { schema: meta::FORMAT.cast_signed(), unindexed: 0 })
+    Ok(StoreCondition { schema: meta::FORMAT.cast_signed(), unindexed: 0 })
 }
 
 /// The files of conversations.

@@ -12,10 +12,10 @@ use rustix::fs::{FlockOperation, flock};
 use crate::error::{Error, Result};
 use crate::model::ConversationId;
 use crate::store::backend::unknown;
-use crate::store::jsonl::change_log::Told;
-use crate::store::jsonl::fault::During;
-use crate::store::jsonl::list::index::{Entry, KeyInLines};
-use crate::store::jsonl::scan::{Depth, ScannedFile};
+use crate::store::jsonl::change_log::LastChange;
+use crate::store::jsonl::fault::DuringIo;
+use crate::store::jsonl::list::index::{IndexEntry, KeyInLines};
+use crate::store::jsonl::scan::{ScanDepth, ScannedFile};
 use crate::store::jsonl::{Jsonl, change_log, lock};
 use crate::store::{Stamp, User, durable};
 
@@ -27,11 +27,11 @@ const GLIMPSED: usize = 100_000;
 
 /// What a handle remembers of files.
 #[derive(Debug, Default)]
-pub(super) struct Files {
+pub(super) struct KnownFiles {
     folders: HashMap<ConversationId, String>,
     /// Folders with copies that are not read, where there are any.
     copies: HashMap<ConversationId, Vec<String>>,
-    known: HashMap<ConversationId, Remembered>,
+    known: HashMap<ConversationId, RememberedScan>,
     /// What this handle wrote to. It made the names of these files durable.
     grown: HashMap<ConversationId, Grown>,
     /// What lists told of keys, so that whoever looks at the keys of everybody reads no conversation.
@@ -42,11 +42,11 @@ pub(super) struct Files {
 #[derive(Debug)]
 struct Glimpse {
     folder: String,
-    seen: Seen,
+    seen: FileIdentity,
     keys: Arc<Vec<KeyInLines>>,
 }
 
-impl Files {
+impl KnownFiles {
     /// The conversations that this handle wrote to.
     pub(super) fn grown(&self) -> Vec<(ConversationId, Grown)> {
         self.grown.iter().map(|(id, grown)| (*id, *grown)).collect()
@@ -57,8 +57,8 @@ impl Files {
 /// that. One that was made has no before.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Grown {
-    pub(super) before: Option<Seen>,
-    pub(super) after: Seen,
+    pub(super) before: Option<FileIdentity>,
+    pub(super) after: FileIdentity,
 }
 
 /// What a file is opened for.
@@ -69,14 +69,14 @@ pub(super) enum Purpose {
 }
 
 #[derive(Debug)]
-struct Remembered {
-    seen: Seen,
+struct RememberedScan {
+    seen: FileIdentity,
     known: Arc<ScannedFile>,
 }
 
 /// How a file looked: when it looks the same, it is the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Seen {
+pub(super) struct FileIdentity {
     pub(super) device: u64,
     pub(super) inode: u64,
     pub(super) length: u64,
@@ -84,7 +84,7 @@ pub(super) struct Seen {
     pub(super) modified: i128,
 }
 
-impl Seen {
+impl FileIdentity {
     pub(super) fn of(metadata: &Metadata) -> Self {
         Self {
             device: metadata.dev(),
@@ -102,19 +102,19 @@ impl Seen {
 /// A conversation's file, open, under a lock that keeps it from being overwritten:
 /// its own, or that of those who write.
 #[derive(Debug)]
-pub(super) struct Opened {
+pub(super) struct LockedFile {
     pub(super) file: File,
     pub(super) path: PathBuf,
     pub(super) folder: String,
-    pub(super) seen: Seen,
+    pub(super) seen: FileIdentity,
     /// Copies of it in other folders, which are not read.
     copies: Vec<PathBuf>,
 }
 
 /// A file, and what is known of it.
-pub(super) type Look = (Opened, Arc<ScannedFile>);
+pub(super) type OpenScan = (LockedFile, Arc<ScannedFile>);
 
-impl Opened {
+impl LockedFile {
     /// What is wrong with a conversation in this file, in words.
     pub(super) fn damage(&self, known: &ScannedFile) -> Vec<String> {
         let mut damage = known.damage(&self.path);
@@ -127,12 +127,12 @@ impl Opened {
 
 impl Jsonl {
     /// Opens the file of a conversation; none when there is no such file.
-    pub(super) fn open_file(&self, id: ConversationId) -> Result<Option<Opened>> {
+    pub(super) fn open_file(&self, id: ConversationId) -> Result<Option<LockedFile>> {
         self.open_for(Purpose::Read, id)
     }
 
     /// The same, to read it or to write to it too.
-    pub(super) fn open_for(&self, purpose: Purpose, id: ConversationId) -> Result<Option<Opened>> {
+    pub(super) fn open_for(&self, purpose: Purpose, id: ConversationId) -> Result<Option<LockedFile>> {
         // It may move to another folder, or be written anew, between being found and being opened.
         for _ in 0..100 {
             let remembered = lock(&self.files).folders.get(&id).cloned();
@@ -145,7 +145,7 @@ impl Jsonl {
             match open_locked(self.user, &path, purpose) {
                 Ok(Some((file, seen))) => {
                     lock(&self.files).folders.insert(id, folder.clone());
-                    return Ok(Some(Opened { file, path, folder, seen, copies: self.copies_of(id) }));
+                    return Ok(Some(LockedFile { file, path, folder, seen, copies: self.copies_of(id) }));
                 }
                 Ok(None) => lock(&self.files).folders.remove(&id),
                 Err(cause) => return Err(cause).during(|| format!("open `{}`", path.display())),
@@ -173,8 +173,8 @@ impl Jsonl {
     fn weigh(&self, id: ConversationId, folder: &str) -> (Stamp, usize) {
         let path = self.layout.file(folder, id);
         let Ok(Some((file, seen))) = open_locked(self.user, &path, Purpose::Read) else { return (0, 0) };
-        let opened = Opened { file, path, folder: folder.to_owned(), seen, copies: Vec::new() };
-        let known = self.reread(id, &opened, Depth::Fields);
+        let opened = LockedFile { file, path, folder: folder.to_owned(), seen, copies: Vec::new() };
+        let known = self.reread(id, &opened, ScanDepth::Fields);
         known.map_or((0, 0), |known| (known.kept.stamp, known.kept.tree.messages().len()))
     }
 
@@ -185,19 +185,19 @@ impl Jsonl {
     }
 
     /// Opens the file of a conversation, and what is known of it, which may be nothing.
-    pub(super) fn look(&self, purpose: Purpose, id: ConversationId) -> Result<Option<Look>> {
+    pub(super) fn look(&self, purpose: Purpose, id: ConversationId) -> Result<Option<OpenScan>> {
         let Some(opened) = self.open_for(purpose, id)? else { return Ok(None) };
         let known = self.known(id, &opened)?;
         Ok(Some((opened, known)))
     }
 
     /// Opens a conversation.
-    pub(super) fn open_known(&self, id: ConversationId) -> Result<Option<Look>> {
+    pub(super) fn open_known(&self, id: ConversationId) -> Result<Option<OpenScan>> {
         Ok(self.look(Purpose::Read, id)?.filter(|(_, known)| !known.is_nothing()))
     }
 
     /// The same, where it is an error that there is none.
-    pub(super) fn must_open(&self, purpose: Purpose, id: ConversationId) -> Result<Look> {
+    pub(super) fn must_open(&self, purpose: Purpose, id: ConversationId) -> Result<OpenScan> {
         let look = match self.look(purpose, id)? {
             Some(look) if !look.1.is_nothing() => return Ok(look),
             look => look,
@@ -206,7 +206,7 @@ impl Jsonl {
     }
 
     /// What a file says, read as far as it was not read before.
-    fn known(&self, id: ConversationId, opened: &Opened) -> Result<Arc<ScannedFile>> {
+    fn known(&self, id: ConversationId, opened: &LockedFile) -> Result<Arc<ScannedFile>> {
         let seen = opened.seen;
         let attempt = || format!("read conversation `{id}`");
         let remembered = lock(&self.files).known.remove(&id);
@@ -219,35 +219,40 @@ impl Jsonl {
                     && own.known.is_beginning_of(&opened.file).during(attempt)? =>
             {
                 let mut known = own.known;
-                self.go_on(Arc::make_mut(&mut known), opened, Depth::Fields)?;
+                self.go_on(Arc::make_mut(&mut known), opened, ScanDepth::Fields)?;
                 known
             }
-            _ => Arc::new(self.reread(id, opened, Depth::Fields)?),
+            _ => Arc::new(self.reread(id, opened, ScanDepth::Fields)?),
         };
         let mut files = lock(&self.files);
         if files.known.len() >= REMEMBERED {
             files.known.clear();
         }
-        files.known.insert(id, Remembered { seen, known: Arc::clone(&known) });
+        files.known.insert(id, RememberedScan { seen, known: Arc::clone(&known) });
         Ok(known)
     }
 
     /// Reads a file from its beginning, and remembers nothing.
-    pub(super) fn reread(&self, id: ConversationId, opened: &Opened, depth: Depth) -> Result<ScannedFile> {
+    pub(super) fn reread(
+        &self,
+        id: ConversationId,
+        opened: &LockedFile,
+        depth: ScanDepth,
+    ) -> Result<ScannedFile> {
         let mut known = ScannedFile::nothing_of(id);
         self.go_on(&mut known, opened, depth)?;
         Ok(known)
     }
 
-    fn go_on(&self, known: &mut ScannedFile, opened: &Opened, depth: Depth) -> Result<()> {
+    fn go_on(&self, known: &mut ScannedFile, opened: &LockedFile, depth: ScanDepth) -> Result<()> {
         let (id, longest) = (known.kept.id, self.options.longest_line);
         known.go_on(&opened.file, opened.seen.length, longest, depth, &|stamp| {
             let told = change_log::told_of(&self.layout.changes(), id, stamp)?;
-            let is_acknowledged = matches!(told, Some(Told::Acknowledged(_)));
+            let is_acknowledged = matches!(told, Some(LastChange::Acknowledged(_)));
             // Its lines may have been written since the file was looked at. One
             // that still looks the same lost them.
             let there = opened.path.symlink_metadata();
-            Ok(is_acknowledged && there.is_ok_and(|there| Seen::of(&there) == opened.seen))
+            Ok(is_acknowledged && there.is_ok_and(|there| FileIdentity::of(&there) == opened.seen))
         })
     }
 
@@ -257,7 +262,7 @@ impl Jsonl {
     }
 
     /// Remembers that this handle wrote to a conversation's file, and made its name durable.
-    pub(super) fn note_growth(&self, id: ConversationId, before: Option<Seen>, after: Seen) {
+    pub(super) fn note_growth(&self, id: ConversationId, before: Option<FileIdentity>, after: FileIdentity) {
         let mut files = lock(&self.files);
         let grown = files.grown.entry(id).or_insert(Grown { before, after });
         if before != Some(grown.after) {
@@ -277,7 +282,7 @@ impl Jsonl {
     }
 
     /// Remembers what the index says of keys in a conversation's file.
-    pub(super) fn remember_keys(&self, entry: &Entry) {
+    pub(super) fn remember_keys(&self, entry: &IndexEntry) {
         let Some(keys) = entry.keys() else { return };
         let glimpse = Glimpse { folder: entry.folder.clone(), seen: entry.seen, keys: Arc::new(keys) };
         let mut files = lock(&self.files);
@@ -293,12 +298,16 @@ impl Jsonl {
             let glimpse = files.keys.get(&id)?;
             (self.layout.file(&glimpse.folder, id), glimpse.seen, Arc::clone(&glimpse.keys))
         };
-        path.symlink_metadata().is_ok_and(|there| Seen::of(&there) == seen).then_some(keys)
+        path.symlink_metadata().is_ok_and(|there| FileIdentity::of(&there) == seen).then_some(keys)
     }
 }
 
 /// Opens a file to read and takes the lock of its readers; none when it is not there any more.
-fn open_locked(user: User, path: &std::path::Path, purpose: Purpose) -> io::Result<Option<(File, Seen)>> {
+fn open_locked(
+    user: User,
+    path: &std::path::Path,
+    purpose: Purpose,
+) -> io::Result<Option<(File, FileIdentity)>> {
     let gone = |cause: io::Error| {
         if cause.kind() == io::ErrorKind::NotFound { Ok(None) } else { Err(cause) }
     };
@@ -316,15 +325,15 @@ fn open_locked(user: User, path: &std::path::Path, purpose: Purpose) -> io::Resu
     // Whoever writes keeps out all who overwrite or exchange files, and looks
     // at the name when the lines are safe.
     if purpose == Purpose::Write {
-        return Ok(Some((file, Seen::of(&metadata))));
+        return Ok(Some((file, FileIdentity::of(&metadata))));
     }
     // Only one who overwrites a file that has no name any more keeps readers out.
     if flock(&file, FlockOperation::NonBlockingLockShared).is_err() {
         return Ok(None);
     }
-    let (own, there) = (Seen::of(&metadata), path.symlink_metadata());
+    let (own, there) = (FileIdentity::of(&metadata), path.symlink_metadata());
     match there {
-        Ok(there) if Seen::of(&there).is_same_file(&own) => Ok(Some((file, own))),
+        Ok(there) if FileIdentity::of(&there).is_same_file(&own) => Ok(Some((file, own))),
         Ok(_) => Ok(None),
         Err(cause) => gone(cause),
     }

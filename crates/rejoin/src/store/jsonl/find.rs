@@ -5,7 +5,7 @@ use crate::model::MessageId;
 use crate::store::Found;
 use crate::store::jsonl::Jsonl;
 use crate::store::jsonl::list::index::quoted;
-use crate::store::jsonl::list::trusted::Reading;
+use crate::store::jsonl::list::trusted::IndexReading;
 use crate::store::query::Sought;
 
 impl Jsonl {
@@ -17,7 +17,7 @@ impl Jsonl {
             text.len() <= MessageId::MAX_LENGTH && text.bytes().all(|byte| byte.is_ascii_alphanumeric());
         let begins = format!(" {text}");
         let (mut found, mut messages) = (Vec::new(), Vec::new());
-        let wanted = if may_be_message { Reading::Messages } else { Reading::Rows };
+        let wanted = if may_be_message { IndexReading::Messages } else { IndexReading::Rows };
         self.each_entry(wanted, &mut |entry| {
             if sought.begins(entry.id) || entry.slug == slug {
                 found.push(Found { conversation: entry.id, message: None });

@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{ConversationId, MessageId, Time};
 use crate::store::backend::{Amendment, ConversationRow, NewConversation, NewMessage};
-use crate::store::jsonl::line::meta::{FORMAT, Meta, Start, header_of};
+use crate::store::jsonl::line::meta::{ConversationStart, FORMAT, Meta, header_of};
 use crate::store::jsonl::line::{Blob, Line};
 use crate::store::tree::{self, ConversationTree};
 use crate::store::{Anchor, Facets, Space, Stamp};
 
 /// A conversation.
 #[derive(Clone, Debug)]
-pub(super) struct Kept {
+pub(super) struct LoadedConversation {
     pub(super) id: ConversationId,
     pub(super) tree: ConversationTree<Spot>,
     /// The newest change that stands in the file.
@@ -33,7 +33,7 @@ pub(super) struct Kept {
 }
 
 /// A message, and where it stands in its file.
-pub(super) type LocatedMessage = tree::Message<Spot>;
+pub(super) type LocatedMessage = tree::TreeMessage<Spot>;
 
 /// Lines that say what the first line of a new file would say.
 #[derive(Clone, Copy, Debug, Default)]
@@ -60,7 +60,7 @@ pub(super) type BlobKey = (Space, Option<ConversationId>, Vec<u8>);
 
 /// Where the message of a line stands in its file.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Extent {
+pub(super) struct MessageSpan {
     pub(super) offset: u64,
     pub(super) length: u32,
     /// How long its body is.
@@ -80,7 +80,7 @@ pub(super) struct Spot {
     pub(super) timestamp: Time,
 }
 
-impl Kept {
+impl LoadedConversation {
     pub(super) fn new(id: ConversationId) -> Self {
         let (facets, long_ago) = (Facets::default(), Time::default());
         let opening = NewConversation { facets: &facets, header: b"{}", created: long_ago };
@@ -129,7 +129,7 @@ impl Kept {
         self.tree.seq_of(id).unwrap_or(0)
     }
 
-    fn begin(&mut self, line: &Line, start: Start) -> Result<()> {
+    fn begin(&mut self, line: &Line, start: ConversationStart) -> Result<()> {
         if start.format > FORMAT {
             return Err(Error::new(
                 ErrorKind::Unsupported,
@@ -161,7 +161,7 @@ impl Kept {
 
     /// Takes in a message, and tells whether it fits. One that follows nothing that is
     /// there follows what stands before it.
-    pub(super) fn take_message(&mut self, line: &Line, extent: Extent) -> Option<()> {
+    pub(super) fn take_message(&mut self, line: &Line, extent: MessageSpan) -> Option<()> {
         let (id, seq, link) = (line.id?, Some(line.message_index).filter(|seq| *seq > 0)?, line.digest?);
         let previous = self.tree.messages().last().map(|held| &held.node);
         let turn = line.turn.unwrap_or(seq);
@@ -187,7 +187,7 @@ impl Kept {
             is_pinned: line.pinned,
             body: &[],
         };
-        let Extent { offset, length, body } = extent;
+        let MessageSpan { offset, length, body } = extent;
         let spot = Spot { offset, length, named: line.parent, timestamp: line.timestamp };
         self.tree.push(&new, body.into(), spot);
         let active = match self.tree.active {

@@ -23,8 +23,8 @@ use std::path::{Path, PathBuf};
 
 use crate::error::Result;
 use crate::model::ConversationId;
-use crate::store::durable::{self, Existing};
-use crate::store::jsonl::fault::During;
+use crate::store::durable::{self, Overwrite};
+use crate::store::jsonl::fault::DuringIo;
 
 /// Rejoin's own folder.
 const OWN: &str = ".store";
@@ -253,9 +253,9 @@ impl Layout {
             let folder = if number == 1 { name.clone() } else { format!("{name}~{number}") };
             let path = self.root.join(&folder);
             match whose(&path).during(|| format!("look at the folder `{folder}`"))? {
-                Whose::Project(key) if key == project.as_bytes() => return Ok(folder),
-                Whose::Project(_) | Whose::Foreign => number += 1,
-                Whose::Nobodys => {
+                FolderOwner::Project(key) if key == project.as_bytes() => return Ok(folder),
+                FolderOwner::Project(_) | FolderOwner::Foreign => number += 1,
+                FolderOwner::Nobodys => {
                     claim(&path.join(PROJECT), project).during(|| format!("make the folder `{folder}`"))?;
                     return Ok(folder);
                 }
@@ -265,27 +265,27 @@ impl Layout {
 }
 
 /// To whom a folder belongs.
-enum Whose {
+enum FolderOwner {
     Project(Vec<u8>),
     Nobodys,
     /// It is no folder, or it is one that must not be written to: a link could lead out of the store.
     Foreign,
 }
 
-fn whose(folder: &Path) -> io::Result<Whose> {
+fn whose(folder: &Path) -> io::Result<FolderOwner> {
     /// No path is longer.
     const LONGEST_KEY: u64 = 1 << 16;
     match folder.symlink_metadata() {
-        Ok(there) if !there.is_dir() => return Ok(Whose::Foreign),
+        Ok(there) if !there.is_dir() => return Ok(FolderOwner::Foreign),
         Ok(_) => {}
-        Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(Whose::Nobodys),
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(FolderOwner::Nobodys),
         Err(cause) => return Err(cause),
     }
     let marker = folder.join(PROJECT);
     match marker.symlink_metadata() {
-        Ok(there) if !there.is_file() => Ok(Whose::Foreign),
-        Ok(_) => durable::read_small(&marker, LONGEST_KEY).map(Whose::Project),
-        Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(Whose::Nobodys),
+        Ok(there) if !there.is_file() => Ok(FolderOwner::Foreign),
+        Ok(_) => durable::read_small(&marker, LONGEST_KEY).map(FolderOwner::Project),
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(FolderOwner::Nobodys),
         Err(cause) => Err(cause),
     }
 }
@@ -297,7 +297,7 @@ fn claim(marker: &Path, project: &str) -> io::Result<()> {
     durable::sync_parent(durable::directory_of(marker))?;
     let draft = durable::draft(marker)?;
     durable::write_at(draft.as_file(), 0, project.as_bytes())?;
-    durable::publish(draft, marker, Existing::Keep)
+    durable::publish(draft, marker, Overwrite::Keep)
 }
 
 /// The conversation whose file has this name.

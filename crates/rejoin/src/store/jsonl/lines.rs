@@ -16,7 +16,7 @@ const CHUNK: usize = 1 << 18;
 pub(super) const LONGEST: usize = 1 << 28;
 
 /// The lines of a part of a file.
-pub(super) struct Lines<'f> {
+pub(super) struct FileLines<'f> {
     file: &'f File,
     /// What was read and not yet given out stands in `buffer[start..read]`.
     buffer: Vec<u8>,
@@ -30,26 +30,26 @@ pub(super) struct Lines<'f> {
 
 /// A line, without its end.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Piece<'b> {
+pub(super) struct RawLine<'b> {
     pub(super) offset: u64,
     /// With its end.
     pub(super) length: u64,
     pub(super) is_terminated: bool,
-    pub(super) content: Content<'b>,
+    pub(super) content: LineBytes<'b>,
 }
 
-impl<'b> Piece<'b> {
+impl<'b> RawLine<'b> {
     /// What it says; none when it is too long.
     pub(super) const fn bytes(&self) -> Option<&'b [u8]> {
         match self.content {
-            Content::Bytes(bytes) => Some(bytes),
-            Content::TooLong => None,
+            LineBytes::Bytes(bytes) => Some(bytes),
+            LineBytes::TooLong => None,
         }
     }
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Content<'b> {
+pub(super) enum LineBytes<'b> {
     Bytes(&'b [u8]),
     /// Longer than allowed, and passed over.
     TooLong,
@@ -57,24 +57,24 @@ pub(super) enum Content<'b> {
 
 /// What ends a line: a byte of its own, or the end of the file.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum End {
+enum LineEnd {
     Line,
     File,
 }
 
-impl<'f> Lines<'f> {
+impl<'f> FileLines<'f> {
     /// The lines from one place in a file to another, none of them longer than `longest`.
     pub(super) const fn new(file: &'f File, offset: u64, end: u64, longest: usize) -> Self {
         Self { file, buffer: Vec::new(), start: 0, read: 0, offset, end, longest }
     }
 
     /// The next line; none at the end.
-    pub(super) fn next(&mut self) -> io::Result<Option<Piece<'_>>> {
+    pub(super) fn next(&mut self) -> io::Result<Option<RawLine<'_>>> {
         let mut searched = 0;
         loop {
             let held = &self.buffer[self.start..self.read];
             if let Some(at) = memchr::memchr(b'\n', &held[searched..]) {
-                return Ok(Some(self.give(searched + at, End::Line)));
+                return Ok(Some(self.give(searched + at, LineEnd::Line)));
             }
             searched = held.len();
             if searched > self.longest {
@@ -82,25 +82,25 @@ impl<'f> Lines<'f> {
             }
             if !self.fill()? {
                 let left = self.read - self.start;
-                return Ok((left > 0).then(|| self.give(left, End::File)));
+                return Ok((left > 0).then(|| self.give(left, LineEnd::File)));
             }
         }
     }
 
-    fn give(&mut self, length: usize, end: End) -> Piece<'_> {
+    fn give(&mut self, length: usize, end: LineEnd) -> RawLine<'_> {
         let bytes = self.start..self.start + length;
-        let is_terminated = end == End::Line;
+        let is_terminated = end == LineEnd::Line;
         let whole = length + usize::from(is_terminated);
         let offset = self.offset;
         self.start += whole;
         self.offset += whole as u64;
         let content =
-            if length > self.longest { Content::TooLong } else { Content::Bytes(&self.buffer[bytes]) };
-        Piece { offset, length: whole as u64, is_terminated, content }
+            if length > self.longest { LineBytes::TooLong } else { LineBytes::Bytes(&self.buffer[bytes]) };
+        RawLine { offset, length: whole as u64, is_terminated, content }
     }
 
     /// Forgets a line that is too long, piece by piece.
-    fn pass_over(&mut self) -> io::Result<Piece<'_>> {
+    fn pass_over(&mut self) -> io::Result<RawLine<'_>> {
         let offset = self.offset;
         let mut is_terminated = false;
         loop {
@@ -117,7 +117,7 @@ impl<'f> Lines<'f> {
                 break;
             }
         }
-        Ok(Piece { offset, length: self.offset - offset, is_terminated, content: Content::TooLong })
+        Ok(RawLine { offset, length: self.offset - offset, is_terminated, content: LineBytes::TooLong })
     }
 
     /// Reads on; false at the end.
@@ -158,11 +158,11 @@ pub(super) fn blank(path: &Path, text: &str) -> io::Result<()> {
         Err(cause) => return Err(cause),
     };
     let mut places = Vec::new();
-    let mut lines = Lines::new(&file, 0, file.metadata()?.len(), LONGEST);
+    let mut lines = FileLines::new(&file, 0, file.metadata()?.len(), LONGEST);
     while let Some(piece) = lines.next()? {
         let is_meant = match piece.content {
-            Content::Bytes(line) => memmem::find(line, text.as_bytes()).is_some(),
-            Content::TooLong => true,
+            LineBytes::Bytes(line) => memmem::find(line, text.as_bytes()).is_some(),
+            LineBytes::TooLong => true,
         };
         if is_meant {
             places.push((piece.offset, piece.length - u64::from(piece.is_terminated)));
@@ -189,12 +189,12 @@ mod tests {
     fn split(text: &[u8], longest: usize) -> Vec<String> {
         let file = tempfile::tempfile().unwrap();
         file.write_all_at(text, 0).unwrap();
-        let mut lines = Lines::new(&file, 0, text.len() as u64, longest);
+        let mut lines = FileLines::new(&file, 0, text.len() as u64, longest);
         let mut told = Vec::new();
         while let Some(piece) = lines.next().unwrap() {
             let content = match piece.content {
-                Content::Bytes(bytes) => String::from_utf8_lossy(&bytes[..bytes.len().min(9)]).into_owned(),
-                Content::TooLong => "!".to_owned(),
+                LineBytes::Bytes(bytes) => String::from_utf8_lossy(&bytes[..bytes.len().min(9)]).into_owned(),
+                LineBytes::TooLong => "!".to_owned(),
             };
             told.push(format!("{}:{content}{}", piece.offset, if piece.is_terminated { "" } else { "?" }));
         }

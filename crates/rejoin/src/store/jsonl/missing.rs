@@ -7,10 +7,10 @@ use crate::error::Result;
 use crate::model::ConversationId;
 use crate::store::Stamp;
 use crate::store::jsonl::Jsonl;
-use crate::store::jsonl::change_log::{self, Told};
-use crate::store::jsonl::fault::During;
-use crate::store::jsonl::files::Look;
-use crate::store::jsonl::list::index::Entry;
+use crate::store::jsonl::change_log::{self, LastChange};
+use crate::store::jsonl::fault::DuringIo;
+use crate::store::jsonl::files::OpenScan;
+use crate::store::jsonl::list::index::IndexEntry;
 
 /// Conversations that have no file. Where an index has one, the folder that its
 /// file was in; that may be empty.
@@ -24,7 +24,7 @@ impl Jsonl {
         mut gone: Gone,
         after: Stamp,
         met: &HashSet<ConversationId>,
-    ) -> Result<Vec<Entry>> {
+    ) -> Result<Vec<IndexEntry>> {
         // Whoever deletes notes it before the file goes. The folders were
         // looked at before, so the log has the note.
         let told = change_log::told_since(&self.layout.changes(), after)?;
@@ -36,7 +36,7 @@ impl Jsonl {
     }
 
     /// The same, of those that were looked for and have no file.
-    pub(super) fn missing(&self, gone: Gone, after: Stamp) -> Result<Vec<Entry>> {
+    pub(super) fn missing(&self, gone: Gone, after: Stamp) -> Result<Vec<IndexEntry>> {
         if gone.is_empty() {
             return Ok(Vec::new());
         }
@@ -44,17 +44,17 @@ impl Jsonl {
         self.missing_of(gone, &told)
     }
 
-    fn missing_of(&self, gone: Gone, told: &BTreeMap<ConversationId, Told>) -> Result<Vec<Entry>> {
+    fn missing_of(&self, gone: Gone, told: &BTreeMap<ConversationId, LastChange>) -> Result<Vec<IndexEntry>> {
         let mut missing = Vec::new();
         for (id, folder) in gone {
             let was_stored = match told.get(&id) {
-                Some(Told::Deleted) => false,
-                Some(Told::Acknowledged(_)) => true,
-                Some(Told::Begun) | None => folder.is_some(),
+                Some(LastChange::Deleted) => false,
+                Some(LastChange::Acknowledged(_)) => true,
+                Some(LastChange::Begun) | None => folder.is_some(),
             };
             // It may have moved to another folder meanwhile.
             if was_stored && self.layout.find(id).during(|| format!("find conversation `{id}`"))?.is_none() {
-                missing.push(Entry::missing(id, &folder.unwrap_or_default(), &self.layout));
+                missing.push(IndexEntry::missing(id, &folder.unwrap_or_default(), &self.layout));
             }
         }
         Ok(missing)
@@ -63,12 +63,12 @@ impl Jsonl {
     /// True when the log tells that a conversation is stored here.
     pub(super) fn is_acknowledged(&self, id: ConversationId) -> Result<bool> {
         let told = change_log::told_of(&self.layout.changes(), id, 0)?;
-        Ok(matches!(told, Some(Told::Acknowledged(_))))
+        Ok(matches!(told, Some(LastChange::Acknowledged(_))))
     }
 
     /// What became of a conversation that was stored here and cannot be opened: it
     /// has no file, or nothing in its file.
-    pub(super) fn loss_of(&self, id: ConversationId, file: Option<&Look>) -> Result<Option<String>> {
+    pub(super) fn loss_of(&self, id: ConversationId, file: Option<&OpenScan>) -> Result<Option<String>> {
         if let Some((opened, known)) = file {
             return Ok(opened.damage(known).into_iter().next());
         }

@@ -51,11 +51,11 @@ use crate::model::ConversationId;
 use crate::store::backend::{
     Backend, CommitHint, ConversationRow, Decide, DecideEach, Rows, Trim, one_by_one,
 };
-use crate::store::jsonl::fault::During;
-use crate::store::jsonl::files::Files;
+use crate::store::jsonl::fault::DuringIo;
+use crate::store::jsonl::files::KnownFiles;
 use crate::store::jsonl::layout::Layout;
 use crate::store::jsonl::rows::JsonlRows;
-use crate::store::jsonl::writing::Writer;
+use crate::store::jsonl::writing::LogWriter;
 use crate::store::owner::{self, User};
 use crate::store::{
     BlobNames, Capabilities, Changed, Found, Hit, Keeper, ListQuery, Page, Progress, REPACK_EVERY, Safety,
@@ -71,9 +71,9 @@ pub struct Jsonl {
     options: JsonlOptions,
     /// Whose files are opened.
     user: User,
-    files: Mutex<Files>,
-    writer: Mutex<Writer>,
-    sheet: Mutex<blob::sheet::Read>,
+    files: Mutex<KnownFiles>,
+    writer: Mutex<LogWriter>,
+    sheet: Mutex<blob::sheet::SheetCache>,
     blob_files: Mutex<blob::blob_files::BlobFiles>,
     /// Rung after a change of this handle, so that `changes` need not wait for its next look.
     bell: (Mutex<u64>, Condvar),

@@ -7,11 +7,11 @@ use crate::error::{Error, Result};
 use crate::store::backend::{MessageRow, VisitMessage};
 use crate::store::body::is_json;
 use crate::store::jsonl::Jsonl;
-use crate::store::jsonl::fault::During;
-use crate::store::jsonl::files::Opened;
+use crate::store::jsonl::fault::DuringIo;
+use crate::store::jsonl::files::LockedFile;
 use crate::store::jsonl::kept::LocatedMessage;
 use crate::store::jsonl::line::body;
-use crate::store::jsonl::lines::{Lines, read_at};
+use crate::store::jsonl::lines::{FileLines, read_at};
 
 /// How much is read at a time where messages stand one after the other.
 const WINDOW: usize = 1 << 18;
@@ -21,11 +21,11 @@ impl Jsonl {
     /// damaged; the others were visited.
     pub(super) fn visit_held<'k>(
         &self,
-        opened: &Opened,
+        opened: &LockedFile,
         all: impl Iterator<Item = &'k LocatedMessage>,
         visit: &mut VisitMessage<'_>,
     ) -> Result<Vec<String>> {
-        let mut window = Window::new(&opened.file);
+        let mut window = ReadWindow::new(&opened.file);
         let mut damage = Vec::new();
         for held in all {
             let bytes = window.bytes(held.content.offset, held.content.length as usize);
@@ -48,9 +48,9 @@ impl Jsonl {
     }
 
     /// Names the line of a message that cannot be read.
-    fn damaged(&self, held: &LocatedMessage, opened: &Opened) -> Result<String> {
+    fn damaged(&self, held: &LocatedMessage, opened: &LockedFile) -> Result<String> {
         let path = opened.path.display();
-        let mut lines = Lines::new(&opened.file, 0, held.content.offset, self.options.longest_line);
+        let mut lines = FileLines::new(&opened.file, 0, held.content.offset, self.options.longest_line);
         let mut number = 0_u64;
         while lines.next().during(|| format!("read `{path}`"))?.is_some() {
             number += 1;
@@ -75,13 +75,13 @@ pub(super) fn told(damage: Vec<String>) -> Result<()> {
 }
 
 /// A part of a file that was read, so that lines which stand together are read together.
-pub(super) struct Window<'f> {
+pub(super) struct ReadWindow<'f> {
     file: &'f File,
     offset: u64,
     buffer: Vec<u8>,
 }
 
-impl<'f> Window<'f> {
+impl<'f> ReadWindow<'f> {
     pub(super) const fn new(file: &'f File) -> Self {
         Self { file, offset: 0, buffer: Vec::new() }
     }

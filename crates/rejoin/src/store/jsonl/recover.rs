@@ -4,11 +4,11 @@
 //! and each says which changes it holds.
 
 use crate::error::Result;
-use crate::store::durable::{self, Existing};
+use crate::store::durable::{self, Overwrite};
 use crate::store::jsonl::Jsonl;
-use crate::store::jsonl::change_log::{Happened, Log, Noted};
-use crate::store::jsonl::fault::During;
-use crate::store::jsonl::files::Seen;
+use crate::store::jsonl::change_log::{ChangeLog, Happened, Noted};
+use crate::store::jsonl::fault::DuringIo;
+use crate::store::jsonl::files::FileIdentity;
 
 /// Clocks are set now and then; more than this, and a follower may have to look for itself. In nanoseconds.
 const SLACK: i128 = 3_600_000_000_000;
@@ -20,7 +20,7 @@ pub(super) fn boot() -> String {
 
 impl Jsonl {
     /// Completes the log, unless it was completed since the machine was started. The caller holds the lock.
-    pub(super) fn recover(&self, log: &mut Log) -> Result<()> {
+    pub(super) fn recover(&self, log: &mut ChangeLog) -> Result<()> {
         let path = self.layout.boot();
         let boot = boot();
         // A copy of the store has another log, and one that is empty may have been lost.
@@ -35,11 +35,11 @@ impl Jsonl {
         let mut lost: Vec<Noted> = Vec::new();
         // What was written before the log was last completed stands in it.
         let completed = path.metadata().ok().filter(|_| is_own);
-        let completed = completed.map_or(i128::MIN, |metadata| Seen::of(&metadata).modified - SLACK);
+        let completed = completed.map_or(i128::MIN, |metadata| FileIdentity::of(&metadata).modified - SLACK);
         for id in self.all()? {
             let folder = self.layout.find(id).during(|| format!("find conversation `{id}`"))?;
             let there = folder.and_then(|folder| self.layout.file(&folder, id).symlink_metadata().ok());
-            if there.is_none_or(|there| Seen::of(&there).modified < completed) {
+            if there.is_none_or(|there| FileIdentity::of(&there).modified < completed) {
                 continue;
             }
             let Some(known) = self.glance(id)?.filter(|known| known.kept.stamp > newest) else { continue };
@@ -63,7 +63,7 @@ impl Jsonl {
         log.sync()?;
         let written = durable::draft(&path).and_then(|draft| {
             durable::write_at(draft.as_file(), 0, expected.as_bytes())?;
-            durable::publish(draft, &path, Existing::Replace)
+            durable::publish(draft, &path, Overwrite::Replace)
         });
         written.during(|| format!("write `{}`", path.display()))
     }

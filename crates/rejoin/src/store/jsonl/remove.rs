@@ -11,7 +11,7 @@ use crate::model::ConversationId;
 use crate::store::backend::LogEntry;
 use crate::store::jsonl::Jsonl;
 use crate::store::jsonl::change_log::{Noted, lock};
-use crate::store::jsonl::fault::During;
+use crate::store::jsonl::fault::DuringIo;
 use crate::store::jsonl::files::Purpose;
 use crate::store::jsonl::list::index;
 use crate::store::jsonl::scan::ScannedFile;

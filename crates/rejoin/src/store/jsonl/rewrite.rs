@@ -11,15 +11,15 @@ use crate::model::{ConversationId, MessageId, Time};
 use crate::store::backend::{Amend, LogEntry, NewBody, Removal};
 use crate::store::jsonl::Jsonl;
 use crate::store::jsonl::change_log::{Happened, Noted};
-use crate::store::jsonl::fault::During;
-use crate::store::jsonl::files::{Look, Opened, Purpose};
+use crate::store::jsonl::fault::DuringIo;
+use crate::store::jsonl::files::{LockedFile, OpenScan, Purpose};
 use crate::store::jsonl::kept::Spot;
-use crate::store::jsonl::line::meta::{Meta, Standing, Start};
-use crate::store::jsonl::line::{Kind, Line, owned_text, text};
-use crate::store::jsonl::lines::{Content, Lines};
-use crate::store::jsonl::read::Window;
+use crate::store::jsonl::line::meta::{ConversationStart, Meta, RewriteState};
+use crate::store::jsonl::line::{Line, LineType, owned_text, text};
+use crate::store::jsonl::lines::{FileLines, LineBytes};
+use crate::store::jsonl::read::ReadWindow;
 use crate::store::jsonl::remove::READERS;
-use crate::store::jsonl::scan::{Meaning, ScannedFile, meaning};
+use crate::store::jsonl::scan::{LineMeaning, ScannedFile, meaning};
 use crate::store::jsonl::writing::{Certainty, Turnstile};
 use crate::store::tree::ConversationTree;
 use crate::store::{Stamp, durable};
@@ -48,7 +48,7 @@ impl Jsonl {
     pub(super) fn remove_messages(
         &self,
         turnstile: &mut Turnstile<'_>,
-        (opened, known): &Look,
+        (opened, known): &OpenScan,
         removal: &Removal<'_>,
     ) -> Result<()> {
         let mut tree = known.kept.tree.clone();
@@ -76,7 +76,7 @@ impl Jsonl {
     pub(super) fn rewrite_messages(
         &self,
         turnstile: &mut Turnstile<'_>,
-        (opened, known): &Look,
+        (opened, known): &OpenScan,
         amend: &Amend<'_>,
         bodies: &[NewBody<'_>],
         change: &LogEntry,
@@ -116,7 +116,7 @@ impl Jsonl {
 
     /// Writes what is left to a new file, and syncs it. It lies among what is to be erased: until it takes
     /// the old one's place, that is what it is.
-    fn write_remains(&self, opened: &Opened, remains: &Remains<'_>) -> Result<PathBuf> {
+    fn write_remains(&self, opened: &LockedFile, remains: &Remains<'_>) -> Result<PathBuf> {
         let path = self.layout.gone_name(remains.known.kept.id);
         let written = durable::create_to_write(&path)
             .during(|| format!("create `{}`", path.display()))
@@ -131,7 +131,7 @@ impl Jsonl {
     fn rewrite_file(
         &self,
         turnstile: &mut Turnstile<'_>,
-        opened: &Opened,
+        opened: &LockedFile,
         remains: &Remains<'_>,
         noted: Option<&Noted>,
     ) -> Result<()> {
@@ -162,7 +162,7 @@ impl Jsonl {
         &self,
         file: &File,
         path: &std::path::Path,
-        opened: &Opened,
+        opened: &LockedFile,
         remains: &Remains<'_>,
     ) -> Result<()> {
         let attempt = || format!("write `{}`", path.display());
@@ -177,11 +177,11 @@ impl Jsonl {
             }
             Ok(())
         };
-        let mut window = Window::new(&opened.file);
+        let mut window = ReadWindow::new(&opened.file);
         for held in remains.tree.messages() {
             let (node, spot) = (&held.node, &held.content);
             let line = Line {
-                message_type: Kind::Conversation,
+                message_type: LineType::Conversation,
                 message_index: node.seq,
                 id: Some(node.id),
                 parent: spot.named,
@@ -214,7 +214,7 @@ impl Jsonl {
     }
 
     /// True when a line that cannot be read, or a copy of one, is one of a message that is to be removed.
-    fn has_lines_of(&self, opened: &Opened, remains: &Remains<'_>) -> Result<bool> {
+    fn has_lines_of(&self, opened: &LockedFile, remains: &Remains<'_>) -> Result<bool> {
         let mut has = false;
         if !remains.known.faults.is_empty() {
             self.each_riddle(opened, remains, &mut |line| {
@@ -228,22 +228,22 @@ impl Jsonl {
     /// Visits the lines that this version makes nothing of. What is not understood is kept.
     fn each_riddle(
         &self,
-        opened: &Opened,
+        opened: &LockedFile,
         remains: &Remains<'_>,
         visit: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<()> {
         let (id, messages) = (remains.known.kept.id, remains.known.kept.tree.messages());
-        let mut lines = Lines::new(&opened.file, 0, remains.known.end, self.options.longest_line);
+        let mut lines = FileLines::new(&opened.file, 0, remains.known.end, self.options.longest_line);
         while let Some(piece) = lines.next().during(|| format!("read `{}`", opened.path.display()))? {
             let is_known = match meaning(&piece, id) {
-                Meaning::Message(offset) => {
+                LineMeaning::Message(offset) => {
                     messages.binary_search_by_key(&offset, |held| held.content.offset).is_ok()
                 }
-                Meaning::About => true,
-                Meaning::NotUnderstood => false,
+                LineMeaning::About => true,
+                LineMeaning::NotUnderstood => false,
             };
             // One that is too long to be held is too long to be kept.
-            if let Content::Bytes(line) = piece.content
+            if let LineBytes::Bytes(line) = piece.content
                 && !is_known
             {
                 visit(line)?;
@@ -256,8 +256,8 @@ impl Jsonl {
 /// The first line, which says where everything stands.
 fn begin(remains: &Remains<'_>, bytes: &mut Vec<u8>) -> Result<()> {
     let tree = remains.tree;
-    let mut start = Start::new(&tree.facets, text(&tree.header)?, tree.created);
-    start.standing = Some(Standing {
+    let mut start = ConversationStart::new(&tree.facets, text(&tree.header)?, tree.created);
+    start.standing = Some(RewriteState {
         version: tree.version,
         active: tree.active,
         next: tree.next,

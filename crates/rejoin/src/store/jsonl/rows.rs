@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::model::{ConversationId, Digest, MessageId, Time};
 use crate::store::backend::{CommitHint, ConversationRow, Node, Presence, Rows, State, VisitMessage, Which};
 use crate::store::jsonl::Jsonl;
-use crate::store::jsonl::files::{Look, Purpose};
+use crate::store::jsonl::files::{OpenScan, Purpose};
 use crate::store::jsonl::read::told;
 use crate::store::{BlobNames, ListQuery, Order, Space, VisitBlob};
 
@@ -19,11 +19,11 @@ pub(super) struct JsonlRows<'s> {
     written: Option<ConversationId>,
     is_made: bool,
     /// The conversation that was looked at last, or the one that is going to be written to.
-    seen: RefCell<Option<Seen>>,
+    seen: RefCell<Option<ConversationFile>>,
 }
 
 /// A conversation, and its file if it has one.
-type Seen = (ConversationId, Option<Rc<Look>>);
+type ConversationFile = (ConversationId, Option<Rc<OpenScan>>);
 
 impl<'s> JsonlRows<'s> {
     pub(super) const fn to_read(store: &'s Jsonl) -> Self {
@@ -35,11 +35,11 @@ impl<'s> JsonlRows<'s> {
     }
 
     /// The file that was decided about, if there is one.
-    pub(super) fn into_decided(self, id: ConversationId) -> Result<Option<Rc<Look>>> {
+    pub(super) fn into_decided(self, id: ConversationId) -> Result<Option<Rc<OpenScan>>> {
         self.look(id)
     }
 
-    fn look(&self, id: ConversationId) -> Result<Option<Rc<Look>>> {
+    fn look(&self, id: ConversationId) -> Result<Option<Rc<OpenScan>>> {
         if let Some(seen) = self.seen(id) {
             return Ok(seen);
         }
@@ -52,18 +52,18 @@ impl<'s> JsonlRows<'s> {
     }
 
     /// What was seen of a conversation, if that is remembered.
-    fn seen(&self, id: ConversationId) -> Option<Option<Rc<Look>>> {
+    fn seen(&self, id: ConversationId) -> Option<Option<Rc<OpenScan>>> {
         self.seen.borrow().as_ref().filter(|(own, _)| *own == id).map(|(_, look)| look.clone())
     }
 
     /// A conversation's file, if it holds one.
-    fn there(&self, id: ConversationId) -> Result<Option<Rc<Look>>> {
+    fn there(&self, id: ConversationId) -> Result<Option<Rc<OpenScan>>> {
         Ok(self.look(id)?.filter(|look| !look.1.is_nothing()))
     }
 
     /// The same for one who comes from another conversation and goes on to the
     /// next: it is not worth remembering.
-    fn passing(&self, id: ConversationId) -> Result<Option<Rc<Look>>> {
+    fn passing(&self, id: ConversationId) -> Result<Option<Rc<OpenScan>>> {
         if let Some(seen) = self.seen(id) {
             return Ok(seen.filter(|look| !look.1.is_nothing()));
         }

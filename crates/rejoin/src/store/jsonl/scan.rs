@@ -12,11 +12,11 @@ use std::path::Path;
 use crate::error::Result;
 use crate::model::ConversationId;
 use crate::store::Stamp;
-use crate::store::jsonl::fault::During;
-use crate::store::jsonl::kept::{Extent, Kept};
+use crate::store::jsonl::fault::DuringIo;
+use crate::store::jsonl::kept::{LoadedConversation, MessageSpan};
 use crate::store::jsonl::line::meta::Meta;
-use crate::store::jsonl::line::{Kind, Line, body, body_length};
-use crate::store::jsonl::lines::{Content, Lines, Piece, read_at};
+use crate::store::jsonl::line::{Line, LineType, body, body_length};
+use crate::store::jsonl::lines::{FileLines, LineBytes, RawLine, read_at};
 
 /// More bad lines of one file than this say nothing new.
 const TOLD: usize = 1_000;
@@ -27,7 +27,7 @@ const TAIL: u64 = 64;
 /// What is known of a file, and how far it was read.
 #[derive(Clone, Debug)]
 pub(super) struct ScannedFile {
-    pub(super) kept: Kept,
+    pub(super) kept: LoadedConversation,
     /// After the last whole turn.
     pub(super) end: u64,
     /// False when the last line of that turn lacks its end.
@@ -48,7 +48,7 @@ pub(super) struct ScannedFile {
 
 /// How much of a message's line is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Depth {
+pub(super) enum ScanDepth {
     /// What stands before its body.
     Fields,
     /// All of it.
@@ -74,11 +74,11 @@ enum Wrong {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Gap {
     before_line: u64,
-    missing: Missing,
+    missing: MissingLines,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Missing {
+enum MissingLines {
     Messages(u64),
     /// One or more changes, of a title, say.
     Change,
@@ -86,8 +86,8 @@ enum Missing {
 
 /// Lines that were written together, as far as they were met.
 #[derive(Default)]
-struct Group {
-    lines: Vec<Part>,
+struct LineGroup {
+    lines: Vec<ScannedLine>,
     bad: Vec<BadLine>,
     /// True when a write that did not end could look like this.
     could_be_torn: bool,
@@ -97,16 +97,16 @@ struct Group {
     is_whole: bool,
 }
 
-struct Part {
+struct ScannedLine {
     line: Line,
     number: u64,
-    extent: Extent,
+    extent: MessageSpan,
     /// Read, when the line is no message.
     meta: Option<Meta>,
 }
 
 enum Judged {
-    Good(Box<Part>),
+    Good(Box<ScannedLine>),
     Blank,
     Bad { why: &'static str, could_be_torn: bool },
 }
@@ -114,7 +114,7 @@ enum Judged {
 impl ScannedFile {
     pub(super) fn nothing_of(id: ConversationId) -> Self {
         Self {
-            kept: Kept::new(id),
+            kept: LoadedConversation::new(id),
             end: 0,
             is_terminated: true,
             torn: 0,
@@ -142,8 +142,8 @@ impl ScannedFile {
         let path = path.display();
         if let (Some(gap), []) = (self.gap, self.faults.as_slice()) {
             let missing = match gap.missing {
-                Missing::Messages(messages) => format!("{messages} messages are"),
-                Missing::Change => "a change is".to_owned(),
+                MissingLines::Messages(messages) => format!("{messages} messages are"),
+                MissingLines::Change => "a change is".to_owned(),
             };
             return vec![format!("{missing} missing before line {} of `{path}`", gap.before_line)];
         }
@@ -193,14 +193,14 @@ impl ScannedFile {
         file: &File,
         until: u64,
         longest: usize,
-        depth: Depth,
+        depth: ScanDepth,
         is_acknowledged: &dyn Fn(Stamp) -> Result<bool>,
     ) -> Result<()> {
         let id = self.kept.id;
-        let mut lines = Lines::new(file, self.end, until, longest);
-        let mut group = Group::default();
+        let mut lines = FileLines::new(file, self.end, until, longest);
+        let mut group = LineGroup::default();
         // What looks cut short, until something whole after it shows that it is damage.
-        let mut suspects: Vec<Group> = Vec::new();
+        let mut suspects: Vec<LineGroup> = Vec::new();
         // The last line may have got its end since.
         let mut number = self.lines - u64::from(!self.is_terminated);
         let mut ends_line = true;
@@ -246,7 +246,7 @@ impl ScannedFile {
     }
 
     /// Takes in lines that were written together.
-    fn settle(&mut self, group: Group) -> Result<()> {
+    fn settle(&mut self, group: LineGroup) -> Result<()> {
         self.groups += u64::from(!group.lines.is_empty());
         let room = TOLD.saturating_sub(self.faults.len());
         let incomplete = group.incomplete();
@@ -278,23 +278,23 @@ impl ScannedFile {
 
 impl ScannedFile {
     /// What is missing before a line, as far as the line tells.
-    fn gap_before(&self, part: &Part) -> Option<Gap> {
+    fn gap_before(&self, part: &ScannedLine) -> Option<Gap> {
         let (expected, found) = (self.kept.tree.next, part.line.message_index);
         let gap = |missing| Some(Gap { before_line: part.number, missing });
         if part.meta.is_none() && !self.kept.has_gaps && found > expected {
-            return gap(Missing::Messages(u64::from(found - expected)));
+            return gap(MissingLines::Messages(u64::from(found - expected)));
         }
         if part.line.after.is_some_and(|after| after > self.kept.stamp) {
-            return gap(Missing::Change);
+            return gap(MissingLines::Change);
         }
         match self.kept.missing_when_settled() {
-            messages if messages > 0 && part.line.change.is_some() => gap(Missing::Messages(messages)),
+            messages if messages > 0 && part.line.change.is_some() => gap(MissingLines::Messages(messages)),
             _ => None,
         }
     }
 }
 
-impl Group {
+impl LineGroup {
     fn is_empty(&self) -> bool {
         self.lines.is_empty() && self.bad.is_empty()
     }
@@ -309,7 +309,7 @@ impl Group {
     /// there and some are bad, or one is not the last and says what only the last one says.
     fn is_damaged(&self) -> bool {
         let is_full = !self.could_be_torn && !self.lines.is_empty() && self.incomplete().is_none();
-        let ends_early = |part: &Part| part.line.change.is_some() && part.line.n < part.line.of;
+        let ends_early = |part: &ScannedLine| part.line.change.is_some() && part.line.n < part.line.of;
         self.is_foreign || is_full || self.lines.iter().any(ends_early)
     }
 
@@ -322,27 +322,27 @@ impl Group {
 }
 
 /// True when what is left at the end of a file is not the beginning of one write.
-fn are_damaged(left: &[Group]) -> bool {
+fn are_damaged(left: &[LineGroup]) -> bool {
     let with_lines = left.iter().filter(|group| !group.lines.is_empty());
-    with_lines.count() > 1 || left.iter().any(Group::is_damaged)
+    with_lines.count() > 1 || left.iter().any(LineGroup::is_damaged)
 }
 
 /// What a line is.
-pub(super) fn meaning(piece: &Piece<'_>, id: ConversationId) -> Meaning {
-    match judge(piece, 0, id, Depth::Fields) {
+pub(super) fn meaning(piece: &RawLine<'_>, id: ConversationId) -> LineMeaning {
+    match judge(piece, 0, id, ScanDepth::Fields) {
         Judged::Good(part) => match part.meta {
-            None => Meaning::Message(part.extent.offset),
-            Some(Meta::Unknown) => Meaning::NotUnderstood,
-            Some(_) => Meaning::About,
+            None => LineMeaning::Message(part.extent.offset),
+            Some(Meta::Unknown) => LineMeaning::NotUnderstood,
+            Some(_) => LineMeaning::About,
         },
-        Judged::Blank => Meaning::About,
-        Judged::Bad { .. } => Meaning::NotUnderstood,
+        Judged::Blank => LineMeaning::About,
+        Judged::Bad { .. } => LineMeaning::NotUnderstood,
     }
 }
 
 /// What a line is to one who writes a file anew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Meaning {
+pub(super) enum LineMeaning {
     /// A message, which stands there in the file.
     Message(u64),
     /// It says something about the conversation, which is known.
@@ -351,8 +351,8 @@ pub(super) enum Meaning {
     NotUnderstood,
 }
 
-fn judge(piece: &Piece<'_>, number: u64, id: ConversationId, depth: Depth) -> Judged {
-    let Content::Bytes(bytes) = piece.content else {
+fn judge(piece: &RawLine<'_>, number: u64, id: ConversationId, depth: ScanDepth) -> Judged {
+    let LineBytes::Bytes(bytes) = piece.content else {
         return Judged::Bad { why: "it is too long", could_be_torn: !piece.is_terminated };
     };
     if bytes.trim_ascii().is_empty() {
@@ -377,23 +377,23 @@ fn judge(piece: &Piece<'_>, number: u64, id: ConversationId, depth: Depth) -> Ju
     }
     let (offset, message) = (piece.offset + within.start as u64, &bytes[within]);
     let meta = match line.message_type {
-        Kind::SessionMeta => match body(message).and_then(|json| Meta::from_json(&json)) {
+        LineType::SessionMeta => match body(message).and_then(|json| Meta::from_json(&json)) {
             Some(meta) => Some(meta),
             None => return bad("it cannot be read"),
         },
         // What looks whole at the end of a file may still be the beginning of more.
-        Kind::Conversation if depth == Depth::Bodies || !piece.is_terminated => {
+        LineType::Conversation if depth == ScanDepth::Bodies || !piece.is_terminated => {
             if body(message).is_none() {
                 return bad("it cannot be read");
             }
             None
         }
-        Kind::Conversation => None,
+        LineType::Conversation => None,
     };
     let Some(body) = body_length(message) else { return bad("it cannot be read") };
     let (Ok(length), Ok(body)) = (u32::try_from(message.len()), u32::try_from(body)) else {
         return bad("it is too long");
     };
-    let extent = Extent { offset, length, body };
-    Judged::Good(Box::new(Part { line, number, extent, meta }))
+    let extent = MessageSpan { offset, length, body };
+    Judged::Good(Box::new(ScannedLine { line, number, extent, meta }))
 }

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{ConversationId, Time};
-use crate::store::jsonl::change_log::{Log, Noted};
-use crate::store::jsonl::fault::During;
-use crate::store::jsonl::files::{Opened, Seen};
+use crate::store::jsonl::change_log::{ChangeLog, Noted};
+use crate::store::jsonl::fault::DuringIo;
+use crate::store::jsonl::files::{FileIdentity, LockedFile};
 use crate::store::jsonl::line::Line;
 use crate::store::jsonl::line::meta::Meta;
 use crate::store::jsonl::lines::read_at;
@@ -20,8 +20,8 @@ use crate::store::{Stamp, durable};
 
 /// What a handle needs to write.
 #[derive(Debug, Default)]
-pub(super) struct Writer {
-    log: Option<Log>,
+pub(super) struct LogWriter {
+    log: Option<ChangeLog>,
     /// The process that opened the log.
     process: u32,
     /// Set when a sync failed: what the files hold is then unknown. A failed sync must not
@@ -30,7 +30,7 @@ pub(super) struct Writer {
     pub(super) wrote: bool,
 }
 
-impl Writer {
+impl LogWriter {
     /// True when something was written, and nothing failed.
     pub(super) const fn is_sound(&self) -> bool {
         self.wrote && !self.failed
@@ -40,7 +40,7 @@ impl Writer {
 /// The right to write, until it is dropped.
 pub(super) struct Turnstile<'s> {
     store: &'s Jsonl,
-    writer: MutexGuard<'s, Writer>,
+    writer: MutexGuard<'s, LogWriter>,
 }
 
 impl Jsonl {
@@ -59,7 +59,7 @@ impl Jsonl {
         match writer.log.as_mut().filter(|_| is_own) {
             Some(log) => log.lock(self.options.wait)?,
             None => {
-                let mut log = Log::open(self.layout.changes(), self.options.wait)?;
+                let mut log = ChangeLog::open(self.layout.changes(), self.options.wait)?;
                 self.recover(&mut log)?;
                 self.tidy_up(Duration::ZERO)?;
                 self.finish_pending()?;
@@ -91,13 +91,13 @@ impl Drop for Turnstile<'_> {
 /// Where lines go.
 pub(super) enum Onto<'a> {
     /// To the end of a file that was opened to write, of which all is known.
-    End(&'a Opened, &'a ScannedFile),
+    End(&'a LockedFile, &'a ScannedFile),
     /// To a file that is made for them.
     New(&'a Path),
 }
 
 impl Turnstile<'_> {
-    pub(super) fn log(&mut self) -> &mut Log {
+    pub(super) fn log(&mut self) -> &mut ChangeLog {
         self.writer.log.as_mut().expect("it was opened before the turnstile was passed")
     }
 
@@ -153,7 +153,7 @@ impl Turnstile<'_> {
     }
 
     /// Makes sure that what stands in a file up to a change, written by whomever, is safe.
-    pub(super) fn secure(&mut self, opened: &Opened, stamp: Stamp) -> Result<()> {
+    pub(super) fn secure(&mut self, opened: &LockedFile, stamp: Stamp) -> Result<()> {
         let secured = opened.file.sync_data().and_then(|()| durable::sync_parent(&opened.path));
         match secured {
             Ok(()) => self.log().confirm(stamp),
@@ -177,17 +177,17 @@ pub(super) enum Certainty {
     Unknown,
 }
 
-type Written<T> = std::result::Result<T, (io::Error, Certainty)>;
+type WriteResult<T> = std::result::Result<T, (io::Error, Certainty)>;
 
 /// Makes a file that is whole when it gets its name, so that no crash leaves one that
 /// holds nothing. Answers how it looks.
-fn create(temporary: &Path, path: &Path, lines: &[u8]) -> Written<Seen> {
+fn create(temporary: &Path, path: &Path, lines: &[u8]) -> WriteResult<FileIdentity> {
     let unchanged = |cause| (cause, Certainty::Unchanged);
     // Order: the lines, their sync, the name, and the sync of the name.
     let draft = durable::draft_in(temporary, path).map_err(unchanged)?;
     durable::write_at(draft.as_file(), 0, lines).map_err(unchanged)?;
     draft.as_file().sync_all().map_err(|cause| (cause, Certainty::Unknown))?;
-    let seen = Seen::of(&draft.as_file().metadata().map_err(unchanged)?);
+    let seen = FileIdentity::of(&draft.as_file().metadata().map_err(unchanged)?);
     durable::name(draft, path).map_err(unchanged)?;
     let named = sync_name(path);
     if named.is_err() {
@@ -198,12 +198,18 @@ fn create(temporary: &Path, path: &Path, lines: &[u8]) -> Written<Seen> {
     named.map(|()| seen)
 }
 
-fn sync_name(path: &Path) -> Written<()> {
+fn sync_name(path: &Path) -> WriteResult<()> {
     durable::sync_parent(path).map_err(|cause| (cause, Certainty::Unknown))
 }
 
 /// Writes lines to the end of a file. Answers how it looks then.
-fn extend(opened: &Opened, known: &ScannedFile, id: ConversationId, at: Time, lines: &[u8]) -> Written<Seen> {
+fn extend(
+    opened: &LockedFile,
+    known: &ScannedFile,
+    id: ConversationId,
+    at: Time,
+    lines: &[u8],
+) -> WriteResult<FileIdentity> {
     let unchanged = |cause| (cause, Certainty::Unchanged);
     let file = &opened.file;
     if file.metadata().map_err(unchanged)?.len() != known.end + known.torn {
@@ -231,12 +237,12 @@ fn extend(opened: &Opened, known: &ScannedFile, id: ConversationId, at: Time, li
         return Err((cause, if is_cut { certainty } else { Certainty::Unknown }));
     }
     // The lines must be in the file that has the name, not in one that another program put aside.
-    let there = Seen::of(&opened.path.symlink_metadata().map_err(unchanged)?);
+    let there = FileIdentity::of(&opened.path.symlink_metadata().map_err(unchanged)?);
     if there.is_same_file(&opened.seen) { Ok(there) } else { Err(unchanged(interfered())) }
 }
 
 /// What stands in a file after its last whole turn.
-fn torn_bytes(opened: &Opened, known: &ScannedFile) -> io::Result<Vec<u8>> {
+fn torn_bytes(opened: &LockedFile, known: &ScannedFile) -> io::Result<Vec<u8>> {
     let mut bytes = vec![0; usize::try_from(known.torn).unwrap_or_default()];
     let read = read_at(&opened.file, &mut bytes, known.end)?;
     bytes.truncate(read);

@@ -163,7 +163,7 @@ struct Placement<'r, 't, 'a> {
 }
 
 /// What an entry follows.
-struct Parent {
+struct ParentRow {
     seq: u32,
     depth: u32,
     /// True when it had a child before the entry.
@@ -213,7 +213,7 @@ impl<'r, 't, 'a> Placement<'r, 't, 'a> {
     }
 
     /// Finds what an entry follows, and counts the entry as a child of it.
-    fn parent(&mut self, anchor: Anchor) -> Result<Parent> {
+    fn parent(&mut self, anchor: Anchor) -> Result<ParentRow> {
         let within = self.placed.iter().rposition(|earlier| earlier.id == anchor.id);
         let (seq, depth, children, vouches) = match within {
             Some(place) => {
@@ -231,7 +231,7 @@ impl<'r, 't, 'a> Placement<'r, 't, 'a> {
             return Err(Error::conflict(format!("message `{}` was rewritten meanwhile", anchor.id)));
         }
         *children += 1;
-        Ok(Parent { seq, depth, has_child: *children > 1 })
+        Ok(ParentRow { seq, depth, has_child: *children > 1 })
     }
 
     fn stored(&mut self, anchor: Anchor) -> Result<&mut Node> {
@@ -246,7 +246,7 @@ impl<'r, 't, 'a> Placement<'r, 't, 'a> {
         Ok(&mut self.parents[place])
     }
 
-    fn refuse_stale(&self, parent: Option<&Parent>) -> Result<()> {
+    fn refuse_stale(&self, parent: Option<&ParentRow>) -> Result<()> {
         if self.turn.stale == Stale::Refuse && parent.map(|parent| parent.seq) != self.state.head {
             return Err(Error::conflict("the conversation has moved on since its head was read"));
         }

@@ -3,7 +3,7 @@
 use crate::error::{ErrorKind, Result};
 use crate::model::ConversationId;
 use crate::store::backend::{ConversationRow, Presence, Rows, Which};
-use crate::store::hits::{Damage, Hits};
+use crate::store::hits::{Hits, SearchDamage};
 use crate::store::query::Sought;
 use crate::store::{Found, Hit, ListQuery, Order, Page, SearchQuery};
 
@@ -42,7 +42,7 @@ pub(super) fn find(rows: &dyn Rows, text: &str, limit: usize) -> Result<Vec<Foun
 }
 
 pub(super) fn search(rows: &dyn Rows, query: &SearchQuery<'_>, reads_on: bool) -> Result<Page<Hit>> {
-    let mut damage = Damage::default();
+    let mut damage = SearchDamage::default();
     let mut hits = Hits::of(query, reads_on);
     let all = Which::Range(Order::OldestFirst, 0, u64::MAX);
     for id in conversations(rows, query, &mut damage)? {
@@ -59,7 +59,7 @@ pub(super) fn search(rows: &dyn Rows, query: &SearchQuery<'_>, reads_on: bool) -
 fn conversations(
     rows: &dyn Rows,
     query: &SearchQuery<'_>,
-    damage: &mut Damage,
+    damage: &mut SearchDamage,
 ) -> Result<Vec<ConversationId>> {
     let mut meant = Vec::new();
     let mut admit = |row: ConversationRow| {

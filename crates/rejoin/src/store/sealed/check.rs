@@ -9,9 +9,9 @@ use crate::model::{ConversationId, Time};
 use crate::store::sealed::keys::key_cache::{DATA, RECORD};
 use crate::store::sealed::keys::key_cache::{MARK, RUN};
 use crate::store::sealed::keys::names::BLOB_NAME;
-use crate::store::sealed::records::blob::{Source, to_hex};
+use crate::store::sealed::records::blob::{BlobSource, to_hex};
 use crate::store::sealed::records::named::NAME_NAME;
-use crate::store::sealed::records::numbers::{Numbers, Recount};
+use crate::store::sealed::records::numbers::{ConversationNumbers, Recount};
 use crate::store::sealed::records::row::DecryptedRow;
 use crate::store::sealed::rows::SealedRows;
 use crate::store::sealed::search::segments::{IDS, WORDS};
@@ -102,7 +102,7 @@ impl Sealed {
         let Some(mut known) = snapshot.known(inner)? else { return Ok(None) };
         let state = snapshot.stored(inner)?;
         if let Some(numbers) = &known.numbers {
-            known.faults.extend(numbers.differences(&Numbers::of(&state, &known.raw.branches)));
+            known.faults.extend(numbers.differences(&ConversationNumbers::of(&state, &known.raw.branches)));
         }
         let times = [known.raw.created, known.raw.active];
         if times.iter().any(|time| *time != Time::default()) {
@@ -125,7 +125,7 @@ impl Sealed {
             // All that stand there, whatever their names begin with: one may
             // have been moved from another space.
             let strays = RefCell::new(Vec::new());
-            let source: &Source<'_> = &|space, inner, named, visit| {
+            let source: &BlobSource<'_> = &|space, inner, named, visit| {
                 self.inner.get(space, inner, named, &mut |name, bytes| {
                     if name.len() != BLOB_NAME && !is_own(space, name) {
                         strays.borrow_mut().push(to_hex(name));

@@ -20,16 +20,16 @@ use crate::store::sealed::keys::data_key::DataKey;
 use crate::store::sealed::keys::envelope::Broken;
 use crate::store::sealed::keys::key_cache::{DATA, DataKeys, OpenError};
 use crate::store::sealed::records::blob::SealedPut;
-use crate::store::sealed::records::message::{Plain, SealedNote};
+use crate::store::sealed::records::message::{PlainMessage, SealedNote};
 use crate::store::sealed::records::named::{NAME_NAME, seal_name};
-use crate::store::sealed::records::numbers::Numbers;
+use crate::store::sealed::records::numbers::ConversationNumbers;
 use crate::store::sealed::records::row::{SealedHeader, SealedTrailer, seal_branch, seal_first};
 use crate::store::sealed::records::trailer_cache::{Trailer, TrailerCache};
 use crate::store::sealed::rows::SealedRows;
 use crate::store::{Anchor, Facets, Note, Put, Safety, What};
 
 /// What a commit did that this handle remembers.
-enum Outcome {
+enum CommitOutcome {
     Nothing,
     /// A conversation grew, and is left like this.
     Grown {
@@ -62,13 +62,14 @@ impl Sealed {
         // length does not show in what it covers.
         let erasing = inner.filter(|_| hint.is_erasing);
         erasing.map_or(Ok(()), |inner| self.forget_words(inner))?;
-        let (attempts, outcome) = (Attempts::new(), Cell::new(Outcome::Nothing));
+        let (attempts, outcome) = (Attempts::new(), Cell::new(CommitOutcome::Nothing));
         let names: RefCell<Vec<(String, String)>> = RefCell::default();
         let committed = self.backend.commit(&own, safety, &mut |rows| {
             let snapshot = SealedRows::new(self, rows);
             let batch = decide(&snapshot)?;
             names.replace(names_in(&snapshot, &batch));
-            let mut sealing = Sealing { snapshot: &snapshot, puts: Vec::new(), outcome: Outcome::Nothing };
+            let mut sealing =
+                Sealing { snapshot: &snapshot, puts: Vec::new(), outcome: CommitOutcome::Nothing };
             let sealed = sealing.seal(&batch)?;
             outcome.set(sealing.outcome);
             Ok(attempts.keep(sealed).as_batch())
@@ -79,14 +80,14 @@ impl Sealed {
         Ok(())
     }
 
-    fn remember(&self, outcome: Outcome) {
+    fn remember(&self, outcome: CommitOutcome) {
         match outcome {
-            Outcome::Nothing => {}
-            Outcome::Grown { outer, inner, state, keys, trailer } => {
+            CommitOutcome::Nothing => {}
+            CommitOutcome::Grown { outer, inner, state, keys, trailer } => {
                 self.learn_name(inner, outer);
                 self.trailers().insert(inner, state, keys, *trailer);
             }
-            Outcome::Gone(inner) => {
+            CommitOutcome::Gone(inner) => {
                 self.key_cache.forget(Some(inner));
                 if let Err(error) = self.forget_quarantined(&[inner]) {
                     // What was asked for is done.
@@ -123,7 +124,7 @@ struct Sealing<'m, 'r> {
     snapshot: &'m SealedRows<'r>,
     /// Blobs beside those of the batch.
     puts: Vec<SealedPut>,
-    outcome: Outcome,
+    outcome: CommitOutcome,
 }
 
 impl Sealing<'_, '_> {
@@ -137,7 +138,7 @@ impl Sealing<'_, '_> {
             Edit::Remove(removal) => SealedEdit::Remove(self.removal(removal, change.as_ref())?),
             Edit::Delete(id) => {
                 let inner = self.snapshot.vault.inner_name(*id);
-                self.outcome = Outcome::Gone(inner);
+                self.outcome = CommitOutcome::Gone(inner);
                 SealedEdit::Delete(inner)
             }
         };
@@ -179,7 +180,7 @@ impl Sealing<'_, '_> {
         let keys = match (blob.bytes, blob.owner, &self.outcome) {
             (None, _, _) => None,
             // The conversation may be made together with its blobs.
-            (Some(_), Some(own), Outcome::Grown { outer, keys, .. }) if own == *outer => {
+            (Some(_), Some(own), CommitOutcome::Grown { outer, keys, .. }) if own == *outer => {
                 Some(Arc::clone(keys))
             }
             (Some(_), Some(own), _) => Some(self.keys(own, owner.unwrap_or(own))?),
@@ -223,14 +224,14 @@ impl Sealing<'_, '_> {
         let trailer = trailer_after(append, &sealed, trailer);
         sealed.last = self.stored(SealedTrailer::of(&trailer).seal(key, inner));
         let state = state_after(state, &sealed);
-        self.outcome = Outcome::Grown { outer: id, inner, state, keys, trailer: Box::new(trailer) };
+        self.outcome = CommitOutcome::Grown { outer: id, inner, state, keys, trailer: Box::new(trailer) };
         Ok(sealed)
     }
 
     fn message(&self, message: &NewMessage<'_>, inner: ConversationId, key: &DataKey) -> SealedMessage {
         let names = self.snapshot.names();
         let body = String::from_utf8_lossy(message.body);
-        let plain = Plain {
+        let plain = PlainMessage {
             id: message.id,
             parent: message.parent.map(|(parent, _)| parent),
             digest: message.link,
@@ -328,7 +329,7 @@ impl Sealing<'_, '_> {
                 link: links.get(&parent.id).copied().unwrap_or(parent.link),
             });
             let body = String::from_utf8_lossy(new.body);
-            let plain = Plain { id: new.id, parent, digest: new.link, body: &body, ..before };
+            let plain = PlainMessage { id: new.id, parent, digest: new.link, body: &body, ..before };
             sealed.push(SealedBody {
                 id: snapshot.message_name(inner, new.id),
                 seq: new.seq,
@@ -377,8 +378,12 @@ impl Sealing<'_, '_> {
 
 /// What an append leaves beside the messages.
 fn trailer_after(append: &Append<'_>, sealed: &SealedAppend, before: Option<Trailer>) -> Trailer {
-    let first =
-        || Trailer { active: append.active, head: None, last: String::new(), numbers: Numbers::first() };
+    let first = || Trailer {
+        active: append.active,
+        head: None,
+        last: String::new(),
+        numbers: ConversationNumbers::first(),
+    };
     let mut trailer = Trailer { active: append.active, ..before.unwrap_or_else(first) };
     if let Some(last) = append.last {
         trailer.last = String::from_utf8_lossy(last).into_owned();

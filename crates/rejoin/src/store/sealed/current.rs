@@ -20,7 +20,7 @@ use crate::store::sealed::failed::gone_past;
 use crate::store::sealed::keys::data_key::DataKey;
 use crate::store::sealed::keys::key::KeyId;
 use crate::store::sealed::keys::key_cache::{DATA, DataKeys, OpenError};
-use crate::store::sealed::records::message::Plain;
+use crate::store::sealed::records::message::PlainMessage;
 use crate::store::sealed::records::row::{SealedTrailer, seal_first};
 use crate::store::sealed::records::trailer_cache::Trailer;
 use crate::store::sealed::rows::SealedRows;
@@ -31,7 +31,7 @@ use crate::store::{
 };
 
 /// The backend of a vault, for what was encrypted with this key.
-pub(crate) struct Current<'v> {
+pub(crate) struct CurrentRecords<'v> {
     vault: &'v Sealed,
     owner: ConversationId,
     /// None where nothing was encrypted.
@@ -41,8 +41,8 @@ pub(crate) struct Current<'v> {
 impl Sealed {
     /// The store inside, for what was encrypted with this key of a conversation. A write is a
     /// conflict when the newest is another.
-    pub(crate) fn inner_for(&self, owner: ConversationId, key: &DataKey) -> Keeper<Current<'_>> {
-        Keeper::over(Current { vault: self, owner, key: Some(key.id()) })
+    pub(crate) fn inner_for(&self, owner: ConversationId, key: &DataKey) -> Keeper<CurrentRecords<'_>> {
+        Keeper::over(CurrentRecords { vault: self, owner, key: Some(key.id()) })
     }
 
     /// Changes a conversation with what was encrypted with this key, unless it has another version.
@@ -58,12 +58,12 @@ impl Sealed {
     }
 
     /// The store inside, for changes of a conversation that hold nothing encrypted.
-    pub(crate) fn inner_of(&self, owner: ConversationId) -> Keeper<Current<'_>> {
-        Keeper::over(Current { vault: self, owner, key: None })
+    pub(crate) fn inner_of(&self, owner: ConversationId) -> Keeper<CurrentRecords<'_>> {
+        Keeper::over(CurrentRecords { vault: self, owner, key: None })
     }
 }
 
-impl Current<'_> {
+impl CurrentRecords<'_> {
     fn check(&self, rows: &dyn Rows) -> Result<()> {
         let Some(key) = self.key else { return Ok(()) };
         let mut stored = None;
@@ -83,7 +83,7 @@ impl Current<'_> {
     }
 }
 
-impl Backend for Current<'_> {
+impl Backend for CurrentRecords<'_> {
     fn commit<'a>(&self, hint: &CommitHint<'_>, safety: Safety, decide: &mut Decide<'_, 'a>) -> Result<()> {
         let attempts = Attempts::new();
         self.vault.backend.commit(hint, safety, &mut |rows| {
@@ -178,7 +178,7 @@ fn previews(snapshot: &SealedRows<'_>, removal: &Removal<'_>) -> Result<(String,
         if removal.going.binary_search_by_key(&row.seq, |node| node.seq).is_ok() {
             return Ok(());
         }
-        match Plain::open(&mut owner_keys, snapshot.names(), inner, row, &mut buffer) {
+        match PlainMessage::open(&mut owner_keys, snapshot.names(), inner, row, &mut buffer) {
             Ok(plain) => {
                 first = first.take().or_else(|| first_preview(plain.body));
                 last = last_preview(plain.body).or_else(|| last.take());

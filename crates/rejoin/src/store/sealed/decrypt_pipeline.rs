@@ -17,8 +17,8 @@ use crate::error::Result;
 use crate::model::ConversationId;
 use crate::store::backend::MessageRow;
 use crate::store::sealed::keys::key_cache::{OpenError, OwnerKeys};
-use crate::store::sealed::keys::names::Names;
-use crate::store::sealed::records::message::{Plain, SealedNote};
+use crate::store::sealed::keys::names::InnerNames;
+use crate::store::sealed::records::message::{PlainMessage, SealedNote};
 
 /// So many sealed bytes the caller opens alone: that takes several times as long as starting a thread.
 const ALONE: usize = 256 << 10;
@@ -32,24 +32,25 @@ const BUNDLE: usize = 64 << 10;
 const WAITING: usize = 1 << 20;
 
 /// A message that was opened, and what became of its note.
-pub(crate) struct Opened<'a> {
-    pub(crate) plain: Plain<'a>,
+pub(crate) struct OpenedMessage<'a> {
+    pub(crate) plain: PlainMessage<'a>,
     pub(crate) note: Result<SealedNote, OpenError>,
 }
 
 /// What is shown, in order: a message as the inner store has it, and opened.
-pub(crate) type Show<'s> = dyn FnMut(&MessageRow<'_>, Result<Opened<'_>, OpenError>) -> Result<()> + 's;
+pub(crate) type ShowMessage<'s> =
+    dyn FnMut(&MessageRow<'_>, Result<OpenedMessage<'_>, OpenError>) -> Result<()> + 's;
 
 /// What opens the messages of one conversation.
 pub(crate) struct Opener<'v> {
     owner_keys: OwnerKeys<'v>,
-    names: &'v Names,
+    names: &'v InnerNames,
     inner: ConversationId,
     buffer: Vec<u8>,
 }
 
 impl<'v> Opener<'v> {
-    pub(crate) const fn new(owner_keys: OwnerKeys<'v>, names: &'v Names, inner: ConversationId) -> Self {
+    pub(crate) const fn new(owner_keys: OwnerKeys<'v>, names: &'v InnerNames, inner: ConversationId) -> Self {
         Self { owner_keys, names, inner, buffer: Vec::new() }
     }
 
@@ -58,15 +59,16 @@ impl<'v> Opener<'v> {
         Self::new(self.owner_keys.clone(), self.names, self.inner)
     }
 
-    fn open(&mut self, sealed: &MessageRow<'_>) -> Result<Opened<'_>, OpenError> {
-        let plain = Plain::open(&mut self.owner_keys, self.names, self.inner, sealed, &mut self.buffer)?;
-        Ok(Opened { plain, note: SealedNote::open(&mut self.owner_keys, self.inner, sealed) })
+    fn open(&mut self, sealed: &MessageRow<'_>) -> Result<OpenedMessage<'_>, OpenError> {
+        let plain =
+            PlainMessage::open(&mut self.owner_keys, self.names, self.inner, sealed, &mut self.buffer)?;
+        Ok(OpenedMessage { plain, note: SealedNote::open(&mut self.owner_keys, self.inner, sealed) })
     }
 
     fn open_bundle(&mut self, bundle: &mut Bundle) {
         let Bundle { sealed, opened, copies } = bundle;
         for copy in copies {
-            let outcome = self.open(&copy.row(sealed)).map(|Opened { plain, note }| {
+            let outcome = self.open(&copy.row(sealed)).map(|OpenedMessage { plain, note }| {
                 let from = opened.len();
                 opened.push_str(plain.body);
                 (plain.without_body(), from..opened.len(), note)
@@ -87,7 +89,7 @@ struct Bundle {
 }
 
 /// Who a message is, where its body stands, and its note.
-type Outcome = Result<(Plain<'static>, Range<usize>, Result<SealedNote, OpenError>), OpenError>;
+type DecryptOutcome = Result<(PlainMessage<'static>, Range<usize>, Result<SealedNote, OpenError>), OpenError>;
 
 /// A message of a bundle.
 struct Copy {
@@ -96,7 +98,7 @@ struct Copy {
     label: Option<Box<[u8]>>,
     body: Range<usize>,
     /// None until it was tried.
-    opened: Option<Outcome>,
+    opened: Option<DecryptOutcome>,
 }
 
 impl Copy {
@@ -119,12 +121,12 @@ impl Bundle {
     }
 
     /// Shows what was opened, and leaves nothing behind.
-    fn show(&mut self, show: &mut Show<'_>) -> Result<()> {
+    fn show(&mut self, show: &mut ShowMessage<'_>) -> Result<()> {
         for mut copy in self.copies.drain(..) {
             let outcome = copy.opened.take().expect("a bundle is opened as a whole");
             let outcome = outcome.map(|(plain, body, note)| {
-                let plain = Plain { body: &self.opened[body], ..plain };
-                Opened { plain, note }
+                let plain = PlainMessage { body: &self.opened[body], ..plain };
+                OpenedMessage { plain, note }
             });
             show(&copy.row(&self.sealed), outcome)?;
         }
@@ -136,22 +138,22 @@ impl Bundle {
 
 /// Where bundles lie between those who read them and those who open them.
 #[derive(Default)]
-pub(crate) struct Desk {
-    queue: Mutex<Queue>,
+pub(crate) struct BundleDesk {
+    queue: Mutex<BundleQueue>,
     /// Rung for whoever waits. Never both do: who has nothing to open waits for who opens or reads.
     bell: Condvar,
 }
 
 #[derive(Default)]
-struct Queue {
+struct BundleQueue {
     /// The number of the first bundle.
     first: usize,
-    bundles: VecDeque<Stage>,
+    bundles: VecDeque<BundleStage>,
     is_awaited: bool,
     is_over: bool,
 }
 
-enum Stage {
+enum BundleStage {
     Sealed(Bundle),
     /// Somebody is opening it.
     Taken,
@@ -160,17 +162,17 @@ enum Stage {
     Failed(Box<dyn Any + Send>),
 }
 
-impl Queue {
+impl BundleQueue {
     /// The first bundle that nobody has begun, and its number.
     fn take(&mut self) -> Option<(usize, Bundle)> {
-        let place = self.bundles.iter().position(|stage| matches!(stage, Stage::Sealed(_)))?;
-        match std::mem::replace(&mut self.bundles[place], Stage::Taken) {
-            Stage::Sealed(bundle) => Some((self.first + place, bundle)),
-            Stage::Taken | Stage::Opened(_) | Stage::Failed(_) => None,
+        let place = self.bundles.iter().position(|stage| matches!(stage, BundleStage::Sealed(_)))?;
+        match std::mem::replace(&mut self.bundles[place], BundleStage::Taken) {
+            BundleStage::Sealed(bundle) => Some((self.first + place, bundle)),
+            BundleStage::Taken | BundleStage::Opened(_) | BundleStage::Failed(_) => None,
         }
     }
 
-    fn put(&mut self, number: usize, stage: Stage) {
+    fn put(&mut self, number: usize, stage: BundleStage) {
         let place = number - self.first;
         self.bundles[place] = stage;
     }
@@ -178,11 +180,11 @@ impl Queue {
     /// Takes the first bundle out if it is opened.
     fn pop(&mut self) -> Option<Bundle> {
         match self.bundles.pop_front()? {
-            Stage::Opened(bundle) => {
+            BundleStage::Opened(bundle) => {
                 self.first += 1;
                 Some(bundle)
             }
-            Stage::Failed(panic) => resume_unwind(panic),
+            BundleStage::Failed(panic) => resume_unwind(panic),
             other => {
                 self.bundles.push_front(other);
                 None
@@ -191,17 +193,17 @@ impl Queue {
     }
 }
 
-impl Desk {
-    fn queue(&self) -> MutexGuard<'_, Queue> {
+impl BundleDesk {
+    fn queue(&self) -> MutexGuard<'_, BundleQueue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn wait<'q>(&self, mut queue: MutexGuard<'q, Queue>) -> MutexGuard<'q, Queue> {
+    fn wait<'q>(&self, mut queue: MutexGuard<'q, BundleQueue>) -> MutexGuard<'q, BundleQueue> {
         queue.is_awaited = true;
         self.bell.wait(queue).unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn owner_keys(&self, mut queue: MutexGuard<'_, Queue>) {
+    fn owner_keys(&self, mut queue: MutexGuard<'_, BundleQueue>) {
         if std::mem::take(&mut queue.is_awaited) {
             drop(queue);
             self.bell.notify_one();
@@ -219,7 +221,7 @@ impl Desk {
             drop(queue);
             let outcome = catch_unwind(AssertUnwindSafe(|| opener.open_bundle(&mut bundle)));
             queue = self.queue();
-            queue.put(number, outcome.map_or_else(Stage::Failed, |()| Stage::Opened(bundle)));
+            queue.put(number, outcome.map_or_else(BundleStage::Failed, |()| BundleStage::Opened(bundle)));
             self.owner_keys(queue);
             queue = self.queue();
         }
@@ -237,9 +239,9 @@ enum Help {
 }
 
 /// Opens messages in the order they are read.
-pub(crate) struct Ahead<'scope, 'env> {
+pub(crate) struct DecryptPipeline<'scope, 'env> {
     scope: &'scope Scope<'scope, 'env>,
-    desk: &'env Desk,
+    desk: &'env BundleDesk,
     opener: Opener<'env>,
     help: Help,
     filling: Bundle,
@@ -250,14 +252,18 @@ pub(crate) struct Ahead<'scope, 'env> {
     spare: Vec<Bundle>,
 }
 
-impl<'scope, 'env> Ahead<'scope, 'env> {
-    pub(crate) fn new(scope: &'scope Scope<'scope, 'env>, desk: &'env Desk, opener: Opener<'env>) -> Self {
+impl<'scope, 'env> DecryptPipeline<'scope, 'env> {
+    pub(crate) fn new(
+        scope: &'scope Scope<'scope, 'env>,
+        desk: &'env BundleDesk,
+        opener: Opener<'env>,
+    ) -> Self {
         let (filling, spare) = (Bundle::default(), Vec::new());
         Self { scope, desk, opener, help: Help::Early(0), filling, waiting: 0, bundles: 0, spare }
     }
 
     /// Takes in the next message, and shows what is opened of those up to it.
-    pub(crate) fn take(&mut self, row: &MessageRow<'_>, show: &mut Show<'_>) -> Result<()> {
+    pub(crate) fn take(&mut self, row: &MessageRow<'_>, show: &mut ShowMessage<'_>) -> Result<()> {
         let length = row.body.len();
         let is_alone = match &mut self.help {
             Help::Early(bytes) => {
@@ -282,7 +288,7 @@ impl<'scope, 'env> Ahead<'scope, 'env> {
     }
 
     /// Shows the rest of what was taken in.
-    pub(crate) fn rest(&mut self, show: &mut Show<'_>) -> Result<()> {
+    pub(crate) fn rest(&mut self, show: &mut ShowMessage<'_>) -> Result<()> {
         if !self.filling.copies.is_empty() {
             self.hand_over(show)?;
         }
@@ -305,7 +311,7 @@ impl<'scope, 'env> Ahead<'scope, 'env> {
     }
 
     /// Puts a bundle on the desk, once there is room, and shows those that are opened.
-    fn hand_over(&mut self, show: &mut Show<'_>) -> Result<()> {
+    fn hand_over(&mut self, show: &mut ShowMessage<'_>) -> Result<()> {
         let length = self.filling.sealed.len();
         while self.waiting > 0 && self.waiting + length > WAITING {
             self.show_first(show)?;
@@ -314,7 +320,7 @@ impl<'scope, 'env> Ahead<'scope, 'env> {
         let bundle = std::mem::replace(&mut self.filling, empty);
         (self.waiting, self.bundles) = (self.waiting + length, self.bundles + 1);
         let mut queue = self.desk.queue();
-        queue.bundles.push_back(Stage::Sealed(bundle));
+        queue.bundles.push_back(BundleStage::Sealed(bundle));
         self.desk.owner_keys(queue);
         loop {
             let popped = self.desk.queue().pop();
@@ -324,7 +330,7 @@ impl<'scope, 'env> Ahead<'scope, 'env> {
     }
 
     /// Shows the first bundle on the desk, and opens bundles until it is opened.
-    fn show_first(&mut self, show: &mut Show<'_>) -> Result<()> {
+    fn show_first(&mut self, show: &mut ShowMessage<'_>) -> Result<()> {
         let mut queue = self.desk.queue();
         loop {
             if let Some(bundle) = queue.pop() {
@@ -338,11 +344,11 @@ impl<'scope, 'env> Ahead<'scope, 'env> {
             drop(queue);
             self.opener.open_bundle(&mut bundle);
             queue = self.desk.queue();
-            queue.put(number, Stage::Opened(bundle));
+            queue.put(number, BundleStage::Opened(bundle));
         }
     }
 
-    fn show_bundle(&mut self, mut bundle: Bundle, show: &mut Show<'_>) -> Result<()> {
+    fn show_bundle(&mut self, mut bundle: Bundle, show: &mut ShowMessage<'_>) -> Result<()> {
         (self.waiting, self.bundles) = (self.waiting - bundle.sealed.len(), self.bundles - 1);
         bundle.show(show)?;
         self.spare.push(bundle);
@@ -351,7 +357,7 @@ impl<'scope, 'env> Ahead<'scope, 'env> {
 }
 
 /// Sends the thread home, also when the caller fails.
-impl Drop for Ahead<'_, '_> {
+impl Drop for DecryptPipeline<'_, '_> {
     fn drop(&mut self) {
         self.desk.queue().is_over = true;
         self.desk.bell.notify_one();

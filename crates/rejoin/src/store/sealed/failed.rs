@@ -7,7 +7,7 @@ use crate::store::backend::MessageRow;
 use crate::store::sealed::Sealed;
 use crate::store::sealed::keys::envelope::Broken;
 use crate::store::sealed::keys::key_cache::OpenError;
-use crate::store::sealed::quarantine::Record;
+use crate::store::sealed::quarantine::BrokenRecord;
 
 /// How many records that did not open one look copies. The next look copies more.
 pub(crate) const MOST_COPIED: usize = 100;
@@ -16,7 +16,7 @@ pub(crate) const MOST_COPIED: usize = 100;
 const MOST_TOLD: usize = 10_000;
 
 /// A record that did not open, copied while it was at hand.
-struct Failed {
+struct FailedRecord {
     what: &'static str,
     name: MessageId,
     sealed: Vec<u8>,
@@ -27,7 +27,7 @@ struct Failed {
 #[derive(Default)]
 pub(crate) struct Failures {
     told: Vec<String>,
-    copied: Vec<Failed>,
+    copied: Vec<FailedRecord>,
 }
 
 impl Failures {
@@ -49,7 +49,7 @@ impl Failures {
         // Where the key of a conversation is lost, one copy is enough: none of thousands opens.
         let is_of_key = matches!(why, Broken::NoKey | Broken::WrappedKey);
         if self.copied.is_empty() || !is_of_key && self.copied.len() < MOST_COPIED {
-            self.copied.push(Failed { what, name: row.id, sealed: sealed.to_vec(), why });
+            self.copied.push(FailedRecord { what, name: row.id, sealed: sealed.to_vec(), why });
         }
         if self.told.len() < MOST_TOLD {
             let what = format!("the {what} `{}` of conversation `{id}`, number {},", row.id, row.seq);
@@ -60,9 +60,9 @@ impl Failures {
 
     /// Copies them to quarantine, and says what they are.
     pub(crate) fn settle(self, vault: &Sealed, inner: ConversationId) -> Vec<String> {
-        for Failed { what, name, sealed, why } in self.copied {
+        for FailedRecord { what, name, sealed, why } in self.copied {
             let (name, sealed) = (name.to_string(), vault.key_cache.encoding().to_text(&sealed));
-            vault.quarantine(Record { what, space: None, inner: Some(inner), name, sealed, why });
+            vault.quarantine(BrokenRecord { what, space: None, inner: Some(inner), name, sealed, why });
         }
         self.told
     }

@@ -4,9 +4,9 @@ use crate::error::{ErrorKind, Result};
 use crate::model::{ConversationId, MessageId};
 use crate::store::backend::ConversationRow;
 use crate::store::sealed::Sealed;
-use crate::store::sealed::scan::{Next, Scanned};
-use crate::store::sealed::search::fill::Doubt;
-use crate::store::sealed::search::segments::Extent;
+use crate::store::sealed::scan::{ScanNext, Scanned};
+use crate::store::sealed::search::fill::SegmentDoubt;
+use crate::store::sealed::search::segments::IndexCoverage;
 use crate::store::{Found, Order, Selection};
 
 impl Sealed {
@@ -32,7 +32,7 @@ impl Sealed {
             if found.len() >= limit {
                 break;
             }
-            let extent = Extent::of(&known.raw);
+            let extent = IndexCoverage::of(&known.raw);
             let ids = match self.find_in(known.raw.id, extent, text, limit - found.len()) {
                 // It was removed since it was listed.
                 Err(error) if error.kind() == ErrorKind::NotFound => continue,
@@ -49,7 +49,7 @@ impl Sealed {
     fn find_in(
         &self,
         inner: ConversationId,
-        extent: Extent,
+        extent: IndexCoverage,
         beginning: &str,
         limit: usize,
     ) -> Result<Vec<MessageId>> {
@@ -58,14 +58,14 @@ impl Sealed {
         let held = chain.segments.iter().flat_map(|ids| &ids.held).map(|held| held.id);
         let mut ids: Vec<MessageId> = held.filter(|id| id.as_str().starts_with(beginning)).collect();
         if chain.extent() != extent {
-            self.suspect(inner, Doubt::Behind);
+            self.suspect(inner, SegmentDoubt::Behind);
             let newest = Selection::All { order: Order::NewestFirst, offset: 0, limit: u64::MAX };
             self.scan(inner, &mut owner_keys, newest, &mut |Scanned { seq, id, body, .. }| {
                 if seq <= chain.covered() {
-                    return Next::Stop;
+                    return ScanNext::Stop;
                 }
                 ids.extend(body.is_some().then_some(id).filter(|id| id.as_str().starts_with(beginning)));
-                Next::Go
+                ScanNext::Go
             })?;
         }
         let mut found: Vec<MessageId> = Vec::new();

@@ -33,7 +33,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 pub(crate) use crate::store::KEYS;
-pub(crate) use keys::key::{Key, KeyId};
+pub(crate) use keys::key::{KeyId, SealingKey};
 pub use keys::unlock::Unlock;
 pub use keys::workspace::Workspace;
 
@@ -42,7 +42,7 @@ use crate::model::ConversationId;
 use crate::store::backend::{Backend, CommitHint, ConversationRow, Decide, DecideEach, Trim, one_by_one};
 use crate::store::sealed::keys::data_key::DataKey;
 use crate::store::sealed::keys::key_cache::{DATA, KeyCache, blob};
-use crate::store::sealed::quarantine::Record;
+use crate::store::sealed::quarantine::BrokenRecord;
 use crate::store::sealed::records::trailer_cache::TrailerCache;
 use crate::store::sealed::row_cache::RowCache;
 use crate::store::sealed::rows::SealedRows;
@@ -77,7 +77,7 @@ pub struct Sealed {
     /// How many records were found that do not open.
     quarantined: AtomicU32,
     /// Records that do not open, and are not copied yet: nothing can be written while a snapshot is read.
-    lost: Mutex<Vec<Record>>,
+    lost: Mutex<Vec<BrokenRecord>>,
     /// What the search index has still to take in.
     backlog: Mutex<Backlog>,
     /// What replaces keys; none where somebody else looks after them.

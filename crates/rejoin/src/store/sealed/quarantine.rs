@@ -20,14 +20,14 @@ use crate::store::sealed::keys::envelope::{Broken, key_of};
 use crate::store::sealed::keys::key::KeyId;
 use crate::store::sealed::keys::key_cache::KeyCache;
 use crate::store::sealed::{QUARANTINE, Sealed};
-use crate::store::{BlobNames, Keeper, Put, Quarantined, Safety, Space, Told, put_notice};
+use crate::store::{BlobNames, Keeper, NoticeKind, Put, Quarantined, Safety, Space, put_notice};
 
 /// How many copies are made while a store is open. Where more is damaged, the
 /// whole store has to be copied by hand.
 const MOST: u32 = 1_000;
 
 /// A record that does not open.
-pub(crate) struct Record {
+pub(crate) struct BrokenRecord {
     /// What it is: `message`, `header`, `note`.
     pub(crate) what: &'static str,
     /// The space of a blob.
@@ -43,7 +43,7 @@ pub(crate) struct Record {
 
 /// A record in quarantine, as it is kept.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct Kept {
+pub(crate) struct QuarantinedRecord {
     at: Time,
     pub(crate) what: String,
     why: String,
@@ -57,8 +57,8 @@ pub(crate) struct Kept {
     pub(crate) record: String,
 }
 
-impl Kept {
-    fn of(record: &Record, conversation: Option<ConversationId>, key_cache: &KeyCache) -> Self {
+impl QuarantinedRecord {
+    fn of(record: &BrokenRecord, conversation: Option<ConversationId>, key_cache: &KeyCache) -> Self {
         let can_go = matches!(record.what, "message" | "note" | "blob" | "header");
         let is_damaged = match record.why {
             Broken::Seal | Broken::Shape => true,
@@ -108,7 +108,7 @@ impl Kept {
 
 impl Sealed {
     /// Notes a record, to be copied to quarantine when nothing is being read or written.
-    pub(crate) fn quarantine(&self, record: Record) {
+    pub(crate) fn quarantine(&self, record: BrokenRecord) {
         self.lost().push(record);
     }
 
@@ -118,12 +118,12 @@ impl Sealed {
         lost.iter().for_each(|record| self.copy(record));
     }
 
-    fn lost(&self) -> MutexGuard<'_, Vec<Record>> {
+    fn lost(&self) -> MutexGuard<'_, Vec<BrokenRecord>> {
         self.lost.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Copies a record to quarantine, once. A store that takes no copy does not make the matter worse.
-    fn copy(&self, record: &Record) {
+    fn copy(&self, record: &BrokenRecord) {
         let conversation = record.inner.and_then(|inner| self.outer_name(inner));
         let name = Sha256::new()
             .chain_update(record.what)
@@ -140,7 +140,7 @@ impl Sealed {
         if is_there || looked.is_err() || self.quarantined.fetch_add(1, Ordering::Relaxed) >= MOST {
             return;
         }
-        let kept = Kept::of(record, conversation, &self.key_cache);
+        let kept = QuarantinedRecord::of(record, conversation, &self.key_cache);
         let text = serde_json::to_vec(&kept).expect("what is kept is plain");
         let audit = serde_json::to_vec(&kept.to_audit()).expect("an audit entry is plain");
         let mut audit_name = kept.at.as_micros().max(0).to_be_bytes().to_vec();
@@ -153,7 +153,7 @@ impl Sealed {
             tracing::warn!(%error, "a record that does not open could not be copied");
             return;
         }
-        let told = Told::Quarantined { what: kept.what, reason: kept.why };
+        let told = NoticeKind::Quarantined { what: kept.what, reason: kept.why };
         let log = self.inner.as_ref();
         if let Err(error) =
             put_notice(&Keeper::over(self), log, kept.at, conversation, told, Safety::Unsynced)
@@ -193,7 +193,7 @@ impl Sealed {
     }
 
     /// Shows every copy with its name. One that is damaged itself tells nothing.
-    fn each_kept(&self, visit: &mut dyn FnMut(&[u8], Kept)) -> Result<()> {
+    fn each_kept(&self, visit: &mut dyn FnMut(&[u8], QuarantinedRecord)) -> Result<()> {
         let looked = self.get(QUARANTINE, None, BlobNames::ALL, &mut |name, bytes| {
             match serde_json::from_slice(bytes) {
                 Ok(kept) => visit(name, kept),

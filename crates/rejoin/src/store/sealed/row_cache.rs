@@ -11,7 +11,7 @@ use crate::store::keeper::list_rows;
 use crate::store::newest_stamp;
 use crate::store::sealed::Sealed;
 use crate::store::sealed::records::row::DecryptedRow;
-use crate::store::sealed::scan::Next;
+use crate::store::sealed::scan::ScanNext;
 use crate::store::{ListQuery, Page, Selection, Stamp, What};
 
 /// The decrypted rows.
@@ -141,7 +141,7 @@ impl Sealed {
         let mut outer = Vec::with_capacity(ids.len());
         self.scan(inner, &mut owner_keys, Selection::Ids(ids), &mut |scanned| {
             outer.push(scanned.id);
-            Next::Go
+            ScanNext::Go
         })?;
         Ok(outer)
     }

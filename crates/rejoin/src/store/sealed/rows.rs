@@ -14,13 +14,13 @@ use crate::store::backend::{
     Amend, Amendment, ConversationRow, MessageRow, NewBody, Node, Presence, Removal, Rows, State,
     VisitMessage, Which, unknown,
 };
-use crate::store::sealed::decrypt_pipeline::{Ahead, Desk, Opened, Opener};
+use crate::store::sealed::decrypt_pipeline::{BundleDesk, DecryptPipeline, OpenedMessage, Opener};
 use crate::store::sealed::failed::{Failures, gone_past, to_error};
 use crate::store::sealed::keys::envelope::Broken;
 use crate::store::sealed::keys::key_cache::{DATA, DataKeys, OpenError};
-use crate::store::sealed::keys::names::Names;
+use crate::store::sealed::keys::names::InnerNames;
 use crate::store::sealed::keys::workspace::Workspace;
-use crate::store::sealed::records::message::{Chain, Plain, SealedNote};
+use crate::store::sealed::records::message::{DigestChain, PlainMessage, SealedNote};
 use crate::store::sealed::records::row::{DecryptedRow, SealedTrailer};
 use crate::store::sealed::records::trailer_cache::Trailer;
 use crate::store::sealed::{KEYS, Sealed};
@@ -48,7 +48,7 @@ impl<'r> SealedRows<'r> {
         }
     }
 
-    pub(crate) fn names(&self) -> &Names {
+    pub(crate) fn names(&self) -> &InnerNames {
         self.workspace.names()
     }
 
@@ -168,7 +168,7 @@ impl<'r> SealedRows<'r> {
         &self,
         inner: ConversationId,
         seq: u32,
-        read: impl FnOnce(&Plain<'_>) -> T,
+        read: impl FnOnce(&PlainMessage<'_>) -> T,
     ) -> Result<Option<T>> {
         self.message_with(inner, seq, None, read)
     }
@@ -179,13 +179,13 @@ impl<'r> SealedRows<'r> {
         inner: ConversationId,
         seq: u32,
         new: Option<&NewBody<'_>>,
-        read: impl FnOnce(&Plain<'_>) -> T,
+        read: impl FnOnce(&PlainMessage<'_>) -> T,
     ) -> Result<Option<T>> {
         let mut owner_keys = self.vault.key_cache.owner_keys(Some(inner));
         let (mut buffer, mut read, mut found) = (Vec::new(), Some(read), None);
         let visited = self.rows.messages(inner, Which::These(&[seq]), &mut |row| {
             let row = new.map_or(*row, |new| MessageRow { link: new.link, body: new.body, ..*row });
-            match Plain::open(&mut owner_keys, self.names(), inner, &row, &mut buffer) {
+            match PlainMessage::open(&mut owner_keys, self.names(), inner, &row, &mut buffer) {
                 Ok(plain) => found = read.take().map(|read| read(&plain)),
                 Err(OpenError::Broken(_)) => {}
                 Err(OpenError::Failed(error)) => return Err(error),
@@ -240,7 +240,7 @@ impl Rows for SealedRows<'_> {
         let (mut owner_keys, mut buffer) = (self.vault.key_cache.owner_keys(Some(inner)), Vec::new());
         let all = Which::Range(Order::OldestFirst, 0, u64::MAX);
         let visited = self.rows.messages(inner, all, &mut |row| {
-            match Plain::open(&mut owner_keys, self.names(), inner, row, &mut buffer) {
+            match PlainMessage::open(&mut owner_keys, self.names(), inner, row, &mut buffer) {
                 Ok(plain) => drop(ids.insert(row.seq, plain.id)),
                 Err(OpenError::Broken(_)) => {}
                 Err(OpenError::Failed(error)) => return Err(error),
@@ -260,10 +260,11 @@ impl Rows for SealedRows<'_> {
     fn messages(&self, id: ConversationId, which: Which<'_>, visit: &mut VisitMessage<'_>) -> Result<()> {
         let inner = self.vault.inner_name(id);
         let opener = Opener::new(self.vault.key_cache.owner_keys(Some(inner)), self.names(), inner);
-        let (desk, mut chain, mut failures) = (Desk::default(), Chain::default(), Failures::default());
-        let mut show = |sealed: &MessageRow<'_>, opened: Result<Opened<'_>, OpenError>| {
+        let (desk, mut chain, mut failures) =
+            (BundleDesk::default(), DigestChain::default(), Failures::default());
+        let mut show = |sealed: &MessageRow<'_>, opened: Result<OpenedMessage<'_>, OpenError>| {
             let opened = opened.and_then(|opened| Ok(chain.follow(&opened.plain).map(|()| opened)?));
-            let Opened { plain, note } = match opened {
+            let OpenedMessage { plain, note } = match opened {
                 Ok(opened) => opened,
                 Err(failure) => return failures.add(id, sealed, "message", sealed.body, failure),
             };
@@ -285,7 +286,7 @@ impl Rows for SealedRows<'_> {
             })
         };
         let visited = thread::scope(|scope| {
-            let (mut ahead, mut is_cut) = (Ahead::new(scope, &desk, opener), false);
+            let (mut ahead, mut is_cut) = (DecryptPipeline::new(scope, &desk, opener), false);
             let visited = self.rows.messages(inner, which, &mut |sealed| {
                 ahead.take(sealed, &mut show).inspect_err(|_| is_cut = true)
             });
@@ -328,6 +329,6 @@ impl Rows for SealedRows<'_> {
 }
 
 /// A message as a head.
-pub(crate) fn head_of(plain: &Plain<'_>) -> Head {
+pub(crate) fn head_of(plain: &PlainMessage<'_>) -> Head {
     Head { id: plain.id, digest: plain.digest }
 }

@@ -8,7 +8,7 @@ use crate::store::keeper::visit_rows;
 use crate::store::sealed::Sealed;
 use crate::store::sealed::failed::{Failures, gone_past};
 use crate::store::sealed::keys::key_cache::OwnerKeys;
-use crate::store::sealed::records::message::Plain;
+use crate::store::sealed::records::message::PlainMessage;
 
 /// A message of the inner store, opened.
 #[derive(Clone, Copy, Debug)]
@@ -24,7 +24,7 @@ pub(crate) struct Scanned<'a> {
 
 /// Whether to go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Next {
+pub(crate) enum ScanNext {
     Go,
     Stop,
 }
@@ -47,20 +47,21 @@ impl Sealed {
         inner: ConversationId,
         owner_keys: &mut OwnerKeys<'_>,
         what: Selection<'_>,
-        visit: &mut dyn FnMut(Scanned<'_>) -> Next,
+        visit: &mut dyn FnMut(Scanned<'_>) -> ScanNext,
     ) -> Result<Vec<String>> {
         let workspace = self.key_cache.workspace();
         let id = self.outer_name(inner).unwrap_or(inner);
         let (mut buffer, mut is_done, mut failures) = (Vec::new(), false, Failures::default());
         let read = self.visit_sealed(inner, what, &mut |row| {
-            let (id, body) = match Plain::open(owner_keys, workspace.names(), inner, row, &mut buffer) {
+            let (id, body) = match PlainMessage::open(owner_keys, workspace.names(), inner, row, &mut buffer)
+            {
                 Ok(plain) => (plain.id, Some(plain.body)),
                 Err(failure) => {
                     failures.add(id, row, "message", row.body, failure)?;
                     (row.id, None)
                 }
             };
-            is_done = visit(Scanned { seq: row.seq, id, body, size: row.size }) == Next::Stop;
+            is_done = visit(Scanned { seq: row.seq, id, body, size: row.size }) == ScanNext::Stop;
             if is_done { Err(Error::new(ErrorKind::Invalid, "that is enough")) } else { Ok(()) }
         });
         let told = failures.settle(self, inner);

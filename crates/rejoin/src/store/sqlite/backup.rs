@@ -8,9 +8,9 @@ use rusqlite::Connection;
 use rusqlite::backup::{Backup, StepResult};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::store::durable::{self, Existing};
+use crate::store::durable::{self, Overwrite};
 use crate::store::sqlite::examine::copies_beside;
-use crate::store::sqlite::fault::During;
+use crate::store::sqlite::fault::DuringSql;
 use crate::store::sqlite::open::open_copy;
 use crate::store::sqlite::room::RESERVE;
 use crate::store::sqlite::{Sqlite, SqliteStore};
@@ -32,16 +32,16 @@ pub(super) fn backup(
     // What a copy to the same name left when it was killed takes room, and nobody else looks for it here.
     let (leftovers, _) = copies_beside(to);
     leftovers.iter().for_each(|leftover| drop(durable::remove(leftover)));
-    let draft = store.reading(|connection| draft(connection, to, Damage::Refused, report))?;
+    let draft = store.reading(|connection| draft(connection, to, DamagedPages::Refused, report))?;
     SqliteStore::open_read_only(draft.path())
         .and_then(|copy| accept(&copy))
         .map_err(|error| error.during(format!("check the copy `{}`", to.display())))?;
-    draft.publish(Existing::Keep)
+    draft.publish(Overwrite::Keep)
 }
 
 /// Whether a copy of damaged pages is still a good copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Damage {
+pub(super) enum DamagedPages {
     /// The copy must pass the check.
     Refused,
     /// What is kept for safety is kept as it is.
@@ -50,19 +50,19 @@ pub(super) enum Damage {
 
 /// A copy that has no name yet, so that half a copy is never taken for a whole one. Until it is
 /// published it is gone when it is dropped.
-pub(super) struct Draft<'t> {
-    file: durable::Draft,
+pub(super) struct DraftCopy<'t> {
+    file: durable::DraftFile,
     _companions: Companions,
     to: &'t Path,
 }
 
-impl Draft<'_> {
+impl DraftCopy<'_> {
     /// Where it is until it is published.
     pub(super) fn path(&self) -> &Path {
         self.file.path()
     }
 
-    pub(super) fn publish(self, existing: Existing) -> Result<()> {
+    pub(super) fn publish(self, existing: Overwrite) -> Result<()> {
         durable::publish(self.file, self.to, existing).map_err(|cause| match cause.kind() {
             io::ErrorKind::AlreadyExists => exists(self.to),
             _ => unavailable(self.to, cause),
@@ -85,9 +85,9 @@ impl Drop for Companions {
 pub(super) fn draft<'t>(
     from: &Connection,
     to: &'t Path,
-    damage: Damage,
+    damage: DamagedPages,
     report: &mut dyn FnMut(u64, u64),
-) -> Result<Draft<'t>> {
+) -> Result<DraftCopy<'t>> {
     let file = durable::draft(to).map_err(|cause| unavailable(to, cause))?;
     let companions = Companions(file.path().to_owned());
     let attempt = attempt(to);
@@ -97,13 +97,13 @@ pub(super) fn draft<'t>(
     let copied = copy_pages(from, &mut target, &attempt, report);
     from.execute_batch("COMMIT").during(&attempt)?;
     copied?;
-    if damage == Damage::Refused {
+    if damage == DamagedPages::Refused {
         check(&target, to, &attempt)?;
         // A copy without a log is one file, which can be read where nothing can be written.
         target.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(())).during(&attempt)?;
     }
     target.close().map_err(|(_, cause)| cause).during(&attempt)?;
-    Ok(Draft { file, _companions: companions, to })
+    Ok(DraftCopy { file, _companions: companions, to })
 }
 
 fn attempt(to: &Path) -> String {

@@ -4,7 +4,7 @@ use rusqlite::{Connection, params};
 
 use crate::error::Result;
 use crate::model::ConversationId;
-use crate::store::sqlite::fault::During;
+use crate::store::sqlite::fault::DuringSql;
 use crate::store::{BlobNames, Put, Space, VisitBlob};
 
 fn owner_bytes(owner: &Option<ConversationId>) -> &[u8] {

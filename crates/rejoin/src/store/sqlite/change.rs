@@ -8,7 +8,7 @@ use rusqlite::{Connection, params};
 use crate::error::{Error, Result};
 use crate::model::{ConversationId, Time};
 use crate::store::backend::LogEntry;
-use crate::store::sqlite::fault::During;
+use crate::store::sqlite::fault::DuringSql;
 use crate::store::sqlite::{Sqlite, lock};
 use crate::store::{Changed, Stamp, What};
 
@@ -95,7 +95,7 @@ fn since(connection: &Connection, after: Stamp) -> Result<Vec<Changed>> {
 mod tests {
     use super::*;
     use crate::store::sqlite::blob;
-    use crate::store::sqlite::open::Use;
+    use crate::store::sqlite::open::ConnectionUse;
     use crate::store::{BlobNames, Put, Read as _, Safety, Space, SqliteStore, Store as _};
 
     fn stored(connection: &Connection, conversation: ConversationId, messages: u64) -> Result<()> {
@@ -126,11 +126,16 @@ mod tests {
         let [own, other] = [0; 2].map(|_| SqliteStore::open(folder.path().join("history.db")).unwrap());
         let id = ConversationId::from_bytes([7; 16]);
         put(&own, b"own");
-        own.backend().writing("note", Use::Synced, |transaction| stored(transaction, id, 1)).unwrap();
+        own.backend()
+            .writing("note", ConnectionUse::Synced, |transaction| stored(transaction, id, 1))
+            .unwrap();
         let before = own.changes(0, Duration::ZERO).unwrap();
 
         put(&other, b"other");
-        other.backend().writing("note", Use::Synced, |transaction| stored(transaction, id, 2)).unwrap();
+        other
+            .backend()
+            .writing("note", ConnectionUse::Synced, |transaction| stored(transaction, id, 2))
+            .unwrap();
 
         let all = own.changes(0, Duration::ZERO).unwrap();
         let told = |changes: &[Changed]| changes.iter().map(|change| change.what.clone()).collect::<Vec<_>>();
@@ -145,7 +150,7 @@ mod tests {
         let store = SqliteStore::open(folder.path().join("history.db")).unwrap();
         put(&store, b"before");
 
-        let seen = store.backend().writing("write", Use::Synced, |transaction| {
+        let seen = store.backend().writing("write", ConnectionUse::Synced, |transaction| {
             stored(transaction, ConversationId::from_bytes([7; 16]), 1)?;
             let found =
                 store.backend().glancing(|connection| blob::one(connection, Space::State, None, b"data"))?;

@@ -4,8 +4,8 @@ use rusqlite::Connection;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::ConversationId;
-use crate::store::sqlite::fault::During;
-use crate::store::sqlite::open::Use;
+use crate::store::sqlite::fault::DuringSql;
+use crate::store::sqlite::open::ConnectionUse;
 use crate::store::sqlite::{Sqlite, list};
 use crate::store::{Fault, Progress};
 
@@ -56,7 +56,7 @@ impl Sqlite {
     pub(super) fn check(&self) -> Result<Progress> {
         // A connection that has looked at the full-text index before checks what it remembers of it, and
         // takes another connection's deletions for damage. A fresh one remembers nothing.
-        let connection = self.open_another(Use::Synced)?;
+        let connection = self.open_another(ConnectionUse::Synced)?;
         let mut faults = damaged_pages(&connection);
         for (what, sql) in RULES {
             add(&mut faults, broken(&connection, what, sql))?;

@@ -17,10 +17,10 @@ use rusqlite::wal::CheckpointMode;
 use rusqlite::{Connection, DEFAULT_NAME, Transaction, TransactionBehavior};
 
 use crate::error::{ErrorKind, Result};
-use crate::store::sqlite::fault::During;
+use crate::store::sqlite::fault::DuringSql;
 use crate::store::sqlite::files::{self, OpenFiles};
-use crate::store::sqlite::open::{LogIndex, Use, open_again};
-use crate::store::sqlite::{Access, Sqlite, Writer, lock};
+use crate::store::sqlite::open::{ConnectionUse, LogIndex, open_again};
+use crate::store::sqlite::{FileAccess, Sqlite, WriteConnection, lock};
 use crate::store::{Progress, place};
 
 const ATTEMPT: &str = "fold the log into the database";
@@ -36,14 +36,14 @@ const ROOM: u64 = 16 << 20;
 const SHORT: i32 = 16;
 
 /// The thread that folds the log. Dropping it waits until it is done.
-pub(super) struct Folder {
+pub(super) struct CheckpointThread {
     bell: Option<SyncSender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Folder {
+impl CheckpointThread {
     /// None where the system has no thread left.
-    fn start(log: Log, writer: Arc<Mutex<Writer>>) -> Option<Self> {
+    fn start(log: DatabaseLog, writer: Arc<Mutex<WriteConnection>>) -> Option<Self> {
         let (bell, rung) = sync_channel(1);
         let work = move || {
             while rung.recv().is_ok() {
@@ -63,7 +63,7 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
+impl Drop for CheckpointThread {
     fn drop(&mut self) {
         self.bell = None;
         let _ = self.thread.take().map(JoinHandle::join);
@@ -71,22 +71,22 @@ impl Drop for Folder {
 }
 
 /// The log of an open database: where it is, and how it is opened.
-struct Log {
+struct DatabaseLog {
     path: PathBuf,
     wait: Duration,
     index: LogIndex,
     files: Arc<OpenFiles>,
 }
 
-impl Log {
-    fn fold(&self, writer: &Mutex<Writer>) -> Result<()> {
+impl DatabaseLog {
+    fn fold(&self, writer: &Mutex<WriteConnection>) -> Result<()> {
         // Opening would create a file that is gone, and folding would fill one that was cut short with holes.
-        if self.files.check()? == files::Length::Shorter {
+        if self.files.check()? == files::FileLength::Shorter {
             return Ok(());
         }
-        let connection = open_again(&self.path, self.wait, Use::Unsynced, self.index)?;
+        let connection = open_again(&self.path, self.wait, ConnectionUse::Unsynced, self.index)?;
         // The bell was rung again while the last fold was under way, which left nothing to do.
-        if !Length::of(&connection).is_due(&self.path) {
+        if !LogLength::of(&connection).is_due(&self.path) {
             return Ok(());
         }
         connection.wal_checkpoint_v2(DEFAULT_NAME, CheckpointMode::PASSIVE).during(ATTEMPT)?;
@@ -114,12 +114,12 @@ pub(super) fn begin_again(connection: &Connection) -> Result<()> {
 
 /// How long the log is, in pages.
 #[derive(Clone, Copy, Default)]
-struct Length {
+struct LogLength {
     pages: i32,
     folded: i32,
 }
 
-impl Length {
+impl LogLength {
     fn of(connection: &Connection) -> Self {
         let state = connection.wal_checkpoint_v2(DEFAULT_NAME, CheckpointMode::NOOP);
         state.map(|(pages, folded)| Self { pages, folded }).unwrap_or_default()
@@ -151,7 +151,7 @@ impl Sqlite {
         if length.pages - length.folded < 2 * LONG {
             let mut folder = lock(&self.folder);
             if folder.is_none() {
-                *folder = self.log().and_then(|log| Folder::start(log, Arc::clone(&self.writer)));
+                *folder = self.log().and_then(|log| CheckpointThread::start(log, Arc::clone(&self.writer)));
             }
             if let Some(folder) = &*folder {
                 return folder.ring();
@@ -162,16 +162,16 @@ impl Sqlite {
     }
 
     /// A sealed copy has no log.
-    fn log(&self) -> Option<Log> {
-        let (Access::ReadWrite { wait, index }, Some(files)) = (self.access, &self.files) else {
+    fn log(&self) -> Option<DatabaseLog> {
+        let (FileAccess::ReadWrite { wait, index }, Some(files)) = (self.access, &self.files) else {
             return None;
         };
-        Some(Log { path: self.path.clone(), wait, index, files: Arc::clone(files) })
+        Some(DatabaseLog { path: self.path.clone(), wait, index, files: Arc::clone(files) })
     }
 
-    fn log_length(&self) -> Length {
+    fn log_length(&self) -> LogLength {
         let writer = lock(&self.writer);
-        writer.synced.as_ref().or(writer.unsynced.as_ref()).map(Length::of).unwrap_or_default()
+        writer.synced.as_ref().or(writer.unsynced.as_ref()).map(LogLength::of).unwrap_or_default()
     }
 
     /// Folds the whole log and cuts it to nothing, waiting for readers; what was deleted is then in no file.
@@ -209,7 +209,7 @@ impl Sqlite {
         let mut writer = lock(&self.writer);
         let connection = match &mut writer.synced {
             Some(connection) => connection,
-            empty => empty.insert(self.open_writer(Use::Synced)?),
+            empty => empty.insert(self.open_writer(ConnectionUse::Synced)?),
         };
         self.vouch_for_files()?;
         work(connection)
@@ -221,7 +221,7 @@ impl Sqlite {
 /// It has a connection of its own, so that the one that keeps messages always syncs.
 pub(super) fn lengthen(path: &Path, wait: Duration, index: LogIndex) -> Result<()> {
     let attempt = "give the log its length";
-    let connection = open_again(path, wait, Use::Unsynced, index)?;
+    let connection = open_again(path, wait, ConnectionUse::Unsynced, index)?;
     let lengthened = if is_scarce(path) { Ok(()) } else { write_over_and_over(&connection) };
     // Where room is scarce, or turned out to be, the log gives back what it took.
     let mode = match lengthened {

@@ -10,11 +10,11 @@ use rusqlite::TransactionBehavior;
 use crate::error::{Error, ErrorKind, Result};
 use crate::store::place::{self, Belonging};
 use crate::store::sqlite::SqliteStore;
-use crate::store::sqlite::fault::During;
+use crate::store::sqlite::fault::DuringSql;
 use crate::store::sqlite::holder::holders;
-use crate::store::sqlite::open::{Use, open};
+use crate::store::sqlite::open::{ConnectionUse, open};
 use crate::store::sqlite::{index, migrate, restore};
-use crate::store::{Examination, Opened, durable};
+use crate::store::{Examination, StoreCondition, durable};
 
 /// Long enough for any append to end, so that only a lock that stays is told.
 const WAIT: Duration = Duration::from_secs(1);
@@ -59,21 +59,21 @@ impl SqliteStore {
     }
 }
 
-fn look_inside(path: &Path) -> Result<Opened> {
-    let mut connection = open(path, WAIT, Use::Synced)?;
+fn look_inside(path: &Path) -> Result<StoreCondition> {
+    let mut connection = open(path, WAIT, ConnectionUse::Synced)?;
     let schema = migrate::identify(&connection, path)?;
     // Taking the lock and giving it back writes nothing.
     connection.transaction_with_behavior(TransactionBehavior::Immediate).during("wait for other writers")?;
     // An older schema may lack what is asked for, and a damaged page is told by the check of all pages.
     let unindexed = if schema == migrate::CURRENT { index::waiting(&connection).unwrap_or(0) } else { 0 };
-    Ok(Opened { schema, unindexed })
+    Ok(StoreCondition { schema, unindexed })
 }
 
 fn absent(path: &Path) -> Error {
     Error::not_found(format!("no store at `{}`", path.display()))
 }
 
-fn is_locked(opened: &Result<Opened>) -> bool {
+fn is_locked(opened: &Result<StoreCondition>) -> bool {
     opened.as_ref().is_err_and(|error| error.kind() == ErrorKind::Locked)
 }
 

@@ -6,7 +6,7 @@ use rusqlite::{Connection, OptionalExtension};
 
 use crate::error::Result;
 use crate::model::{Role, WordQuery};
-use crate::store::sqlite::fault::During;
+use crate::store::sqlite::fault::DuringSql;
 
 const ATTEMPT: &str = "search";
 

@@ -9,44 +9,44 @@ use rustix::io::Errno;
 use crate::error::{Error, ErrorKind};
 
 /// Says what was attempted when SQLite fails.
-pub(super) trait During<T> {
+pub(super) trait DuringSql<T> {
     /// Names the attempt, lower case, without a full stop.
     fn during(self, attempt: &str) -> Result<T, Error>;
 }
 
-impl<T> During<T> for rusqlite::Result<T> {
+impl<T> DuringSql<T> for rusqlite::Result<T> {
     fn during(self, attempt: &str) -> Result<T, Error> {
         self.map_err(|cause| {
             let error = Error::new(kind_of(&cause), attempt);
             // A caller that meets a full disk or a limit can act on it, so it is told as the system tells it.
             match want_of_room(&cause).or_else(|| want_of_files(&cause)) {
                 Some(wanting) => error.because(wanting),
-                None => error.because(Told(cause)),
+                None => error.because(SqliteMessage(cause)),
             }
         })
     }
 }
 
 /// SQLite's own words. Its error gives the same words again as its cause, with a number before them.
-struct Told(rusqlite::Error);
+struct SqliteMessage(rusqlite::Error);
 
-impl fmt::Display for Told {
+impl fmt::Display for SqliteMessage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(&self.0, f)
     }
 }
 
-impl fmt::Debug for Told {
+impl fmt::Debug for SqliteMessage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(&self.0, f)
     }
 }
 
-impl StdError for Told {}
+impl StdError for SqliteMessage {}
 
 /// True when the file system failed in a way that leaves unknown what is on disk.
 pub(super) fn is_unknown(error: &Error) -> bool {
-    let told = error.source().and_then(|source| source.downcast_ref::<Told>());
+    let told = error.source().and_then(|source| source.downcast_ref::<SqliteMessage>());
     told.and_then(|told| told.0.sqlite_error_code()) == Some(ErrorCode::SystemIoFailure)
 }
 

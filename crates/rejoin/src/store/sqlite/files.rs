@@ -17,8 +17,8 @@ use rustix::io::Errno;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::store::sqlite::Sqlite;
-use crate::store::sqlite::fault::During;
-use crate::store::sqlite::open::{Found, LogIndex, Use};
+use crate::store::sqlite::fault::DuringSql;
+use crate::store::sqlite::open::{ConnectionUse, DatabaseFiles, LogIndex};
 use crate::store::{Displaced, durable};
 
 /// The files of an open database, as they were when it was opened.
@@ -46,7 +46,7 @@ struct OpenFile {
 
 /// How long the main file is, compared with what it was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Length {
+pub(super) enum FileLength {
     Kept,
     Shorter,
 }
@@ -57,11 +57,11 @@ impl OpenFiles {
         let look = |path: &Path| path.symlink_metadata().ok();
         let beside = |suffix| look(&durable::beside(path, suffix));
         let index_file = if index == LogIndex::Shared { beside("-shm") } else { None };
-        Self::found(path, index, &Found { main: look(path), log: beside("-wal"), index: index_file })
+        Self::found(path, index, &DatabaseFiles { main: look(path), log: beside("-wal"), index: index_file })
     }
 
     /// Remembers the files of a database as they were found after it was opened and read.
-    pub(super) fn found(path: &Path, index: LogIndex, found: &Found) -> Result<Self> {
+    pub(super) fn found(path: &Path, index: LogIndex, found: &DatabaseFiles) -> Result<Self> {
         let beside = |suffix, found| OpenFile::found(durable::beside(path, suffix), found);
         let mut others = vec![beside("-wal", found.log.as_ref())?];
         if index == LogIndex::Shared {
@@ -73,14 +73,14 @@ impl OpenFiles {
     }
 
     /// Fails when a file is not there any more, or another one is.
-    pub(super) fn check(&self) -> Result<Length> {
+    pub(super) fn check(&self) -> Result<FileLength> {
         let length = self.main.look()?;
         self.others.iter().try_for_each(|file| file.look().map(drop))?;
         if length < self.length.load(Ordering::Relaxed) {
-            return Ok(Length::Shorter);
+            return Ok(FileLength::Shorter);
         }
         self.length.store(length, Ordering::Relaxed);
-        Ok(Length::Kept)
+        Ok(FileLength::Kept)
     }
 
     /// Takes the length of the main file as it is: it was rewritten, or found to be whole.
@@ -132,7 +132,7 @@ impl Sqlite {
     pub(super) fn vouch_for_files(&self) -> Result<()> {
         // A sealed copy is not written to.
         let Some(files) = &self.files else { return Ok(()) };
-        if files.check()? == Length::Shorter {
+        if files.check()? == FileLength::Shorter {
             // Another process may have rewritten the database without its gaps,
             // or put a smaller copy into it.
             self.refuse_cut_short()?;
@@ -154,7 +154,7 @@ impl Sqlite {
     /// Reads every page that is left. Only a new connection has none at hand that is gone from the file.
     fn refuse_cut_short(&self) -> Result<()> {
         let attempt = "check a database that became shorter while it was open";
-        let checked = self.open_another(Use::Synced).and_then(|connection| {
+        let checked = self.open_another(ConnectionUse::Synced).and_then(|connection| {
             connection.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0)).during(attempt)
         });
         match checked {

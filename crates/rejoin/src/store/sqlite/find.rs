@@ -5,7 +5,7 @@ use rusqlite::{Connection, params};
 use crate::error::Result;
 use crate::model::{ConversationId, MessageId};
 use crate::store::Found;
-use crate::store::sqlite::fault::During;
+use crate::store::sqlite::fault::DuringSql;
 use crate::store::sqlite::search::tails;
 
 const ATTEMPT: &str = "look up a name";

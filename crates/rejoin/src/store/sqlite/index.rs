@@ -10,8 +10,8 @@ use crate::store::Progress;
 use crate::store::body::Searchable;
 use crate::store::sqlite::Sqlite;
 use crate::store::sqlite::expression::{has_roles, role_word};
-use crate::store::sqlite::fault::During;
-use crate::store::sqlite::open::Use;
+use crate::store::sqlite::fault::DuringSql;
+use crate::store::sqlite::open::ConnectionUse;
 use crate::store::sqlite::search::{TIES, Tail, first_number, tails};
 
 const ATTEMPT: &str = "fill the search index";
@@ -28,7 +28,7 @@ const CLOSING: usize = 64 << 10;
 impl Sqlite {
     /// Brings the index one short step forward.
     pub(super) fn advance_index(&self) -> Result<()> {
-        self.writing(ATTEMPT, Use::Unsynced, |transaction| slice(transaction, CLOSING)).map(drop)
+        self.writing(ATTEMPT, ConnectionUse::Unsynced, |transaction| slice(transaction, CLOSING)).map(drop)
     }
 
     /// Indexes what is not indexed yet, a slice at a time, until the budget is spent.
@@ -36,7 +36,8 @@ impl Sqlite {
         let until = Instant::now().checked_add(budget);
         let mut done = 0;
         loop {
-            let sliced = self.writing(ATTEMPT, Use::Unsynced, |transaction| slice(transaction, SLICE))?;
+            let sliced =
+                self.writing(ATTEMPT, ConnectionUse::Unsynced, |transaction| slice(transaction, SLICE))?;
             done += sliced;
             // The index of a large import is longer than any log should be.
             self.fold_log_if_long();
@@ -66,7 +67,7 @@ pub(super) fn waiting(connection: &Connection) -> Result<u64> {
 fn slice(transaction: &Transaction<'_>, most: usize) -> Result<u64> {
     rebuild_if_stale(transaction)?;
     let (mut done, mut size) = (0, 0);
-    let (mut words, mut numbers) = (String::new(), Numbers::default());
+    let (mut words, mut numbers) = (String::new(), DocumentNumbers::default());
     for tail in tails(transaction)? {
         let reached = index_tail(transaction, &tail, (&mut words, &mut numbers), most, &mut size, &mut done)?;
         transaction
@@ -85,7 +86,7 @@ fn slice(transaction: &Transaction<'_>, most: usize) -> Result<u64> {
 fn index_tail(
     transaction: &Transaction<'_>,
     tail: &Tail,
-    (words, numbers): (&mut String, &mut Numbers),
+    (words, numbers): (&mut String, &mut DocumentNumbers),
     most: usize,
     size: &mut usize,
     done: &mut u64,
@@ -113,7 +114,7 @@ pub(super) fn add(
     (key, id): (i64, &str),
     body: &str,
     words: &mut String,
-    numbers: &mut Numbers,
+    numbers: &mut DocumentNumbers,
 ) -> Result<()> {
     let said = Searchable::of(body);
     fold(said.as_ref(), words);
@@ -145,12 +146,12 @@ fn fold(said: Option<&Searchable>, words: &mut String) {
 
 /// Gives out document numbers.
 #[derive(Default)]
-pub(super) struct Numbers {
+pub(super) struct DocumentNumbers {
     /// The time that was asked for last, by its first number, and where there was room for it.
     last: Option<(i64, i64)>,
 }
 
-impl Numbers {
+impl DocumentNumbers {
     /// The next free document number of a time. What does not fit into its
     /// microsecond goes into the next with room.
     fn next(&mut self, transaction: &Connection, time: Time) -> Result<i64> {

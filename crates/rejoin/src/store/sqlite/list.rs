@@ -8,7 +8,7 @@ use rusqlite::{Connection, Row as SqlRow, params, params_from_iter};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Branch, ConversationId, Digest, Head, Hold, Status, Time};
 use crate::store::backend::ConversationRow;
-use crate::store::sqlite::fault::During;
+use crate::store::sqlite::fault::DuringSql;
 use crate::store::{Facets, ListQuery, Page};
 
 const ATTEMPT: &str = "list conversations";
@@ -52,7 +52,7 @@ pub(super) fn list(connection: &Connection, query: &ListQuery<'_>) -> Result<Pag
         if more {
             break;
         }
-        items.push(read_row(connection, row, Care::Lenient)?);
+        items.push(read_row(connection, row, RowCare::Lenient)?);
     }
     let next = items.last().filter(|_| more).map(ConversationRow::cursor);
     let (total, excepted) = counted.unzip();
@@ -77,7 +77,7 @@ pub(super) fn each(
 
 /// What is done about a row that is not as it was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Care {
+enum RowCare {
     /// It is an error.
     Strict,
     /// It is shown as far as it goes: one that is damaged must not hide all the others. A check names it.
@@ -92,7 +92,7 @@ pub(super) fn unreadable(connection: &Connection) -> Result<Vec<(ConversationId,
     let mut found = statement.query([]).during(ATTEMPT)?;
     let mut unreadable = Vec::new();
     while let Some(row) = found.next().during(ATTEMPT)? {
-        match read_row(connection, row, Care::Strict) {
+        match read_row(connection, row, RowCare::Strict) {
             Ok(_) => {}
             Err(error) if error.kind() == ErrorKind::Corrupt => {
                 unreadable.push((ConversationId::from_bytes(row.get(1).during(ATTEMPT)?), error));
@@ -192,7 +192,7 @@ impl Filter {
     }
 }
 
-fn read_row(connection: &Connection, row: &SqlRow<'_>, care: Care) -> Result<ConversationRow> {
+fn read_row(connection: &Connection, row: &SqlRow<'_>, care: RowCare) -> Result<ConversationRow> {
     let n: i64 = row.get(0).during(ATTEMPT)?;
     let id = ConversationId::from_bytes(row.get(1).during(ATTEMPT)?);
     let number = |place: usize| row.get::<_, i64>(place).during(ATTEMPT);
@@ -201,7 +201,7 @@ fn read_row(connection: &Connection, row: &SqlRow<'_>, care: Care) -> Result<Con
     let (status, hold) = (number(6)?, number(7)?);
     let known = Status::ALL.into_iter().find(|own| *own as i64 == status);
     let held = Hold::ALL.into_iter().find(|own| *own as i64 == hold);
-    if care == Care::Strict && (known.is_none() || held.is_none()) {
+    if care == RowCare::Strict && (known.is_none() || held.is_none()) {
         let what = if known.is_none() { "status" } else { "hold" };
         return Err(Error::corrupt(format!("conversation `{id}` has an unknown {what}")));
     }
@@ -231,17 +231,17 @@ fn read_row(connection: &Connection, row: &SqlRow<'_>, care: Care) -> Result<Con
 }
 
 /// A text. SQLite does not look at what it keeps, so it may be none.
-fn text(row: &SqlRow<'_>, place: usize, care: Care) -> rusqlite::Result<String> {
+fn text(row: &SqlRow<'_>, place: usize, care: RowCare) -> rusqlite::Result<String> {
     match care {
-        Care::Strict => row.get(place),
-        Care::Lenient => Ok(lenient(row.get_ref(place)?)?.unwrap_or_default().into_owned()),
+        RowCare::Strict => row.get(place),
+        RowCare::Lenient => Ok(lenient(row.get_ref(place)?)?.unwrap_or_default().into_owned()),
     }
 }
 
 /// Bytes, which stand as text where they are text.
-fn bytes(row: &SqlRow<'_>, place: usize, care: Care) -> rusqlite::Result<Vec<u8>> {
+fn bytes(row: &SqlRow<'_>, place: usize, care: RowCare) -> rusqlite::Result<Vec<u8>> {
     match (row.get_ref(place)?, care) {
-        (ValueRef::Text(_), Care::Strict) => row.get(place).map(String::into_bytes),
+        (ValueRef::Text(_), RowCare::Strict) => row.get(place).map(String::into_bytes),
         (value, _) => Ok(value.as_bytes_or_null()?.unwrap_or_default().to_vec()),
     }
 }
@@ -258,10 +258,10 @@ fn lenient(value: ValueRef<'_>) -> FromSqlResult<Option<Cow<'_, str>>> {
     }
 }
 
-fn read_head(row: &SqlRow<'_>, id: ConversationId, care: Care) -> Result<Option<Head>> {
+fn read_head(row: &SqlRow<'_>, id: ConversationId, care: RowCare) -> Result<Option<Head>> {
     match row.get_ref(10).during(ATTEMPT)?.as_str_or_null().ok().flatten() {
         None => Ok(None),
-        Some("") if care == Care::Lenient => Ok(None),
+        Some("") if care == RowCare::Lenient => Ok(None),
         Some("") => Err(Error::corrupt(format!("the head of conversation `{id}` is missing"))),
         Some(message) => {
             Ok(Some(Head { id: message.parse()?, digest: Digest::from_bytes(row.get(11).during(ATTEMPT)?) }))
@@ -269,7 +269,7 @@ fn read_head(row: &SqlRow<'_>, id: ConversationId, care: Care) -> Result<Option<
     }
 }
 
-fn read_branches(connection: &Connection, n: i64, care: Care) -> Result<Vec<Branch>> {
+fn read_branches(connection: &Connection, n: i64, care: RowCare) -> Result<Vec<Branch>> {
     let mut statement = connection
         .prepare_cached(
             "SELECT b.id, b.title, m.id FROM branch b JOIN message m ON m.key = (b.n << 32) + b.head

@@ -6,10 +6,10 @@ use std::time::Duration;
 use rusqlite::{Connection, TransactionBehavior};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::store::durable::{self, Existing};
-use crate::store::sqlite::backup::{self, Damage};
+use crate::store::durable::{self, Overwrite};
+use crate::store::sqlite::backup::{self, DamagedPages};
 use crate::store::sqlite::checkpoint;
-use crate::store::sqlite::fault::During;
+use crate::store::sqlite::fault::DuringSql;
 use crate::store::sqlite::open::{APPLICATION_ID, LogIndex};
 
 /// A released migration never changes; a new one is added at the end.
@@ -43,11 +43,11 @@ pub(super) fn migrate(connection: &mut Connection, path: &Path, index: LogIndex)
     let mut copy = None;
     if version != 0 && version < CURRENT {
         let to = durable::beside(path, &format!("{KEPT}{CURRENT}"));
-        let draft = backup::draft(connection, &to, Damage::Refused, &mut |_, _| ())?;
+        let draft = backup::draft(connection, &to, DamagedPages::Refused, &mut |_, _| ())?;
         // Another process may have migrated the file already; then it also made
         // the copy, and this one is of no use.
         if identify(connection, path)? == version {
-            draft.publish(Existing::Replace)?;
+            draft.publish(Overwrite::Replace)?;
             copy = Some(to);
         }
     }

@@ -42,11 +42,13 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::model::ConversationId;
 use crate::store::backend::{Backend, CommitHint, ConversationRow, Decide, DecideEach, Rows, Trim};
 use crate::store::reserve::Reserve;
-use crate::store::sqlite::checkpoint::Folder;
-use crate::store::sqlite::fault::{During, is_unknown};
+use crate::store::sqlite::checkpoint::CheckpointThread;
+use crate::store::sqlite::fault::{DuringSql, is_unknown};
 use crate::store::sqlite::files::OpenFiles;
 use crate::store::sqlite::migrate::Schema;
-use crate::store::sqlite::open::{LogIndex, Opened, Use, open_again, open_first, open_read_only};
+use crate::store::sqlite::open::{
+    ConnectionUse, DatabaseConnection, LogIndex, open_again, open_first, open_read_only,
+};
 use crate::store::sqlite::room::RESERVE;
 use crate::store::sqlite::rows::SqliteRows;
 use crate::store::{
@@ -64,14 +66,14 @@ pub type SqliteStore = Keeper<Sqlite>;
 /// Stores rows in a SQLite database.
 pub struct Sqlite {
     path: PathBuf,
-    access: Access,
+    access: FileAccess,
     /// The files that are open; none for a copy that is only read.
     files: Option<Arc<OpenFiles>>,
     /// Connections at rest; a reader takes one and puts it back.
     readers: Mutex<Vec<Connection>>,
-    writer: Arc<Mutex<Writer>>,
+    writer: Arc<Mutex<WriteConnection>>,
     /// Folds the log; started when the log first gets long.
-    folder: Mutex<Option<Folder>>,
+    folder: Mutex<Option<CheckpointThread>>,
     /// How many pages the log had when room for it was last looked for; zero when that was long ago.
     looked_for_room: AtomicI32,
     /// Rung after a commit of this process, so that `changes` need not wait for its next look.
@@ -84,7 +86,7 @@ pub struct Sqlite {
 
 /// How the file is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Access {
+enum FileAccess {
     /// To read and write, waiting so long for other processes.
     ReadWrite { wait: Duration, index: LogIndex },
     /// To read a copy that nobody uses; it is not changed.
@@ -93,7 +95,7 @@ enum Access {
 
 /// The one connection that writes, made when it is first needed.
 #[derive(Default)]
-struct Writer {
+struct WriteConnection {
     synced: Option<Connection>,
     unsynced: Option<Connection>,
     /// Set when a write or sync failed in the file system: what the file holds is then unknown until it is
@@ -121,7 +123,7 @@ impl SqliteStore {
             return Err(Error::invalid(format!("`{}` holds nothing", path.display())));
         }
         let schema = Schema::of(&connection)?;
-        Ok(Self::over(Sqlite::on(path.to_owned(), Access::ReadOnly, connection, schema)))
+        Ok(Self::over(Sqlite::on(path.to_owned(), FileAccess::ReadOnly, connection, schema)))
     }
 
     /// The copy of the file that was made before it was migrated on opening, if it was older.
@@ -164,7 +166,7 @@ impl Sqlite {
         let path = std::path::absolute(path).map_err(|cause| {
             Error::new(ErrorKind::Unavailable, "find the working directory").because(cause)
         })?;
-        let (Opened { mut connection, index, files }, schema) = open_first(&path, wait)?;
+        let (DatabaseConnection { mut connection, index, files }, schema) = open_first(&path, wait)?;
         let (schema, files, migrated_from) = match (schema, files) {
             (Some(schema), Some(files)) => (schema?, OpenFiles::found(&path, index, &files)?, None),
             _ => {
@@ -172,13 +174,13 @@ impl Sqlite {
                 (Schema::of(&connection)?, OpenFiles::of(&path, index)?, migrated_from)
             }
         };
-        let mut store = Self::on(path, Access::ReadWrite { wait, index }, connection, schema);
+        let mut store = Self::on(path, FileAccess::ReadWrite { wait, index }, connection, schema);
         store.files = Some(Arc::new(files));
         store.migrated_from = migrated_from;
         Ok(store)
     }
 
-    fn on(path: PathBuf, access: Access, connection: Connection, schema: Schema) -> Self {
+    fn on(path: PathBuf, access: FileAccess, connection: Connection, schema: Schema) -> Self {
         Self {
             path,
             access,
@@ -193,22 +195,22 @@ impl Sqlite {
         }
     }
 
-    fn open_another(&self, usage: Use) -> Result<Connection> {
+    fn open_another(&self, usage: ConnectionUse) -> Result<Connection> {
         // Opening creates a missing file, but a store whose file vanished must not come back empty.
         self.refuse_displaced()?;
         let connection = match self.access {
-            Access::ReadWrite { wait, index } => open_again(&self.path, wait, usage, index),
-            Access::ReadOnly => open_read_only(&self.path),
+            FileAccess::ReadWrite { wait, index } => open_again(&self.path, wait, usage, index),
+            FileAccess::ReadOnly => open_read_only(&self.path),
         }?;
         self.refuse_displaced()?;
         Ok(connection)
     }
 
     /// A connection that writes, with room for every page that a large turn changes.
-    fn open_writer(&self, usage: Use) -> Result<Connection> {
+    fn open_writer(&self, usage: ConnectionUse) -> Result<Connection> {
         let connection = self.open_another(usage)?;
         connection.pragma_update(None, "cache_size", -WRITTEN_KB).during("set up the connection")?;
-        if let Access::ReadWrite { index: LogIndex::Shared, .. } = self.access {
+        if let FileAccess::ReadWrite { index: LogIndex::Shared, .. } = self.access {
             room::fill_index(&connection, &self.path, usage)?;
         }
         self.reserve().keep();
@@ -224,7 +226,7 @@ impl Sqlite {
     /// [`Self::snapshot`] makes it one for all.
     fn reading<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         let resting = lock(&self.readers).pop();
-        let connection = resting.map_or_else(|| self.open_another(Use::Synced), Ok)?;
+        let connection = resting.map_or_else(|| self.open_another(ConnectionUse::Synced), Ok)?;
         let answer = work(&connection);
         lock(&self.readers).push(connection);
         answer
@@ -256,7 +258,7 @@ impl Sqlite {
     fn writing<T>(
         &self,
         attempt: &str,
-        usage: Use,
+        usage: ConnectionUse,
         work: impl FnOnce(&Transaction<'_>) -> Result<T>,
     ) -> Result<T> {
         let mut writer = lock(&self.writer);
@@ -267,8 +269,8 @@ impl Sqlite {
             ));
         }
         let slot = match usage {
-            Use::Synced => &mut writer.synced,
-            Use::Unsynced => &mut writer.unsynced,
+            ConnectionUse::Synced => &mut writer.synced,
+            ConnectionUse::Unsynced => &mut writer.unsynced,
         };
         let connection = match slot {
             Some(connection) => connection,
@@ -353,8 +355,8 @@ impl Backend for Sqlite {
     ) -> Result<()> {
         let Some(first) = hints.first() else { return Ok(()) };
         let usage = match safety {
-            Safety::Synced => Use::Synced,
-            Safety::Unsynced => Use::Unsynced,
+            Safety::Synced => ConnectionUse::Synced,
+            Safety::Unsynced => ConnectionUse::Unsynced,
         };
         self.writing(first.attempt, usage, |transaction| {
             (0..hints.len()).try_for_each(|place| {

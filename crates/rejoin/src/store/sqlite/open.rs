@@ -14,8 +14,8 @@ use rusqlite::limits::Limit;
 use rusqlite::{Connection, OpenFlags};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::store::owner::{self, User, Way};
-use crate::store::sqlite::fault::During;
+use crate::store::owner::{self, PathWay, User};
+use crate::store::sqlite::fault::DuringSql;
 use crate::store::sqlite::log;
 use crate::store::sqlite::migrate::{CURRENT, Schema, identify};
 use crate::store::{durable, place};
@@ -38,7 +38,7 @@ pub(super) const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 
 /// How a connection is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Use {
+pub(super) enum ConnectionUse {
     /// Every commit is synced before it returns.
     Synced,
     /// Commits are synced by the next synced commit or checkpoint: for what can be computed again.
@@ -66,34 +66,37 @@ impl LogIndex {
 }
 
 /// A database that was opened.
-pub(super) struct Opened {
+pub(super) struct DatabaseConnection {
     pub(super) connection: Connection,
     /// Where the index of the log is: all connections of a process have to agree on that.
     pub(super) index: LogIndex,
     /// Its files, as they were once it was read; none when it was just switched to a
     /// log, which is made by the next read.
-    pub(super) files: Option<Found>,
+    pub(super) files: Option<DatabaseFiles>,
 }
 
 /// The files of a database: none of them is another user's.
 #[derive(Debug, Default)]
-pub(super) struct Found {
+pub(super) struct DatabaseFiles {
     pub(super) main: Option<Metadata>,
     pub(super) log: Option<Metadata>,
     pub(super) index: Option<Metadata>,
 }
 
 /// Opens the database at `path`, creating the file and its directory when they are missing.
-pub(super) fn open(path: &Path, wait: Duration, usage: Use) -> Result<Connection> {
+pub(super) fn open(path: &Path, wait: Duration, usage: ConnectionUse) -> Result<Connection> {
     open_with_room(path, wait, usage, &|connection| recognize(connection, path).map(drop))
         .map(|opened| opened.connection)
 }
 
 /// The same for the first connection of a store. One that needs no migration is looked at in one moment: what
 /// its schema says, or what is wrong with it.
-pub(super) fn open_first(path: &Path, wait: Duration) -> Result<(Opened, Option<Result<Schema>>)> {
+pub(super) fn open_first(
+    path: &Path,
+    wait: Duration,
+) -> Result<(DatabaseConnection, Option<Result<Schema>>)> {
     let schema = Cell::new(None);
-    let opened = open_with_room(path, wait, Use::Synced, &|connection| {
+    let opened = open_with_room(path, wait, ConnectionUse::Synced, &|connection| {
         if recognize(connection, path)? == CURRENT {
             schema.set(Some(Schema::read(connection, path)));
         }
@@ -103,7 +106,12 @@ pub(super) fn open_first(path: &Path, wait: Duration) -> Result<(Opened, Option<
 }
 
 /// Opens another connection to a database that this process has open.
-pub(super) fn open_again(path: &Path, wait: Duration, usage: Use, index: LogIndex) -> Result<Connection> {
+pub(super) fn open_again(
+    path: &Path,
+    wait: Duration,
+    usage: ConnectionUse,
+    index: LogIndex,
+) -> Result<Connection> {
     open_recognized(path, wait, usage, index, &|connection| recognize(connection, path).map(drop))
         .map(|opened| opened.connection)
 }
@@ -114,7 +122,7 @@ pub(super) fn open_to_replace(path: &Path, wait: Duration) -> Result<Connection>
         Err(error) if error.kind() == ErrorKind::Unsupported => Ok(()),
         known => known.map(drop),
     };
-    open_with_room(path, wait, Use::Synced, &recognize).map(|opened| opened.connection)
+    open_with_room(path, wait, ConnectionUse::Synced, &recognize).map(|opened| opened.connection)
 }
 
 /// Accepts a Rejoin database, and returns its version. What SQLite cannot read as
@@ -134,9 +142,9 @@ fn recognize(connection: &Connection, path: &Path) -> Result<i32> {
 fn open_with_room(
     path: &Path,
     wait: Duration,
-    usage: Use,
+    usage: ConnectionUse,
     recognize: &dyn Fn(&Connection) -> Result<()>,
-) -> Result<Opened> {
+) -> Result<DatabaseConnection> {
     if !place::is_full(durable::directory_of(path)) {
         return open_recognized(path, wait, usage, LogIndex::Shared, recognize);
     }
@@ -161,12 +169,12 @@ fn open_with_room(
 fn open_recognized(
     path: &Path,
     wait: Duration,
-    usage: Use,
+    usage: ConnectionUse,
     index: LogIndex,
     recognize: &dyn Fn(&Connection) -> Result<()>,
-) -> Result<Opened> {
+) -> Result<DatabaseConnection> {
     let user = User::current();
-    let Prepared { way, existing } = prepare_file(user, path)?;
+    let CheckedPlace { way, existing } = prepare_file(user, path)?;
     place::refuse_network(path)?;
     let attempt = || format!("open the database `{}`", path.display());
     let before = existing.as_ref().map(identity_of).or_else(|| identity(path));
@@ -174,8 +182,8 @@ fn open_recognized(
         OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
     // SQLite refuses any link on the way with NOFOLLOW; links to directories are the user's own business.
     let resolved = match way {
-        Way::Straight => path.to_owned(),
-        Way::Unknown => resolve(path)?,
+        PathWay::Straight => path.to_owned(),
+        PathWay::Unknown => resolve(path)?,
     };
     let mut connection =
         Connection::open_with_flags_and_vfs(&resolved, flags, index.way()).during(&attempt())?;
@@ -194,14 +202,14 @@ fn open_recognized(
         return Err(Error::new(ErrorKind::Locked, "another process replaced the file").during(attempt()));
     }
     let files = (journal == Journal::Log).then_some(files);
-    Ok(Opened { connection, index, files })
+    Ok(DatabaseConnection { connection, index, files })
 }
 
 /// Opens a copy that nobody else uses, to read it. It is not changed, and no file is made beside it.
 pub(super) fn open_read_only(path: &Path) -> Result<Connection> {
     // A copy made by other means may come with a log, without which its newest messages would be missing.
     if durable::beside(path, "-wal").metadata().is_ok_and(|log| log.len() > 0) {
-        return open(path, Duration::ZERO, Use::Synced);
+        return open(path, Duration::ZERO, ConnectionUse::Synced);
     }
     refuse_stranger(path)?;
     let attempt = format!("open the copy `{}`", path.display());
@@ -262,10 +270,10 @@ fn unusable(attempt: &str, path: &Path, cause: io::Error) -> Error {
 ///
 /// The file is not opened for this: closing it would give back the locks that this process has on it. What it
 /// holds is for SQLite to say, which knows the log: its first page may be whole there only.
-fn prepare_file(user: User, path: &Path) -> Result<Prepared> {
+fn prepare_file(user: User, path: &Path) -> Result<CheckedPlace> {
     let directory = durable::directory_of(path);
     let judged = owner::refuse_place(user, directory)
-        .and_then(|way| Ok(Prepared { way, existing: refuse_foreign_files(user, path)?.main }));
+        .and_then(|way| Ok(CheckedPlace { way, existing: refuse_foreign_files(user, path)?.main }));
     let prepared = judged.map_err(|cause| denied(path, cause))?;
     let Some(existing) = &prepared.existing else {
         if !directory.is_dir() {
@@ -296,8 +304,8 @@ fn prepare_file(user: User, path: &Path) -> Result<Prepared> {
 }
 
 /// A place that was judged before a database is opened there.
-struct Prepared {
-    way: Way,
+struct CheckedPlace {
+    way: PathWay,
     /// The main file, unless it was just created.
     existing: Option<Metadata>,
 }
@@ -314,9 +322,10 @@ fn stranger(path: &Path) -> Error {
 
 /// Refuses the files of a database that another user owns or can write, and tells what they are. What stands
 /// in the log counts as much as what stands in the file.
-fn refuse_foreign_files(user: User, path: &Path) -> io::Result<Found> {
+fn refuse_foreign_files(user: User, path: &Path) -> io::Result<DatabaseFiles> {
     let beside = |suffix| owner::refuse_file(user, &durable::beside(path, suffix));
-    let found = Found { main: owner::refuse_file(user, path)?, log: beside("-wal")?, index: beside("-shm")? };
+    let found =
+        DatabaseFiles { main: owner::refuse_file(user, path)?, log: beside("-wal")?, index: beside("-shm")? };
     // Rejoin leaves no journal behind, but SQLite plays back one that it finds.
     beside("-journal")?;
     Ok(found)
@@ -394,7 +403,7 @@ enum Journal {
 fn use_log(
     connection: &Connection,
     wait: Duration,
-    usage: Use,
+    usage: ConnectionUse,
     recognize: &dyn Fn(&Connection) -> Result<()>,
 ) -> Result<Journal> {
     let attempt = "set up the connection";
@@ -452,10 +461,10 @@ fn recognize_in_one_moment(
 }
 
 /// Says whether commits are synced from now on.
-pub(super) fn set_synchronous(connection: &Connection, usage: Use) -> Result<()> {
+pub(super) fn set_synchronous(connection: &Connection, usage: ConnectionUse) -> Result<()> {
     let synchronous = match usage {
-        Use::Synced => "PRAGMA synchronous = FULL",
-        Use::Unsynced => "PRAGMA synchronous = NORMAL",
+        ConnectionUse::Synced => "PRAGMA synchronous = FULL",
+        ConnectionUse::Unsynced => "PRAGMA synchronous = NORMAL",
     };
     connection.execute_batch(synchronous).during("set up the connection")
 }

@@ -15,10 +15,10 @@ use rustix::fs::{FlockOperation, fcntl_lock};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::Time;
-use crate::store::durable::{self, Existing};
-use crate::store::sqlite::backup::{self, Damage, Draft};
-use crate::store::sqlite::fault::{During, is_unknown};
-use crate::store::sqlite::open::{Use, is_fragment, open, open_read_only, open_to_replace};
+use crate::store::durable::{self, Overwrite};
+use crate::store::sqlite::backup::{self, DamagedPages, DraftCopy};
+use crate::store::sqlite::fault::{DuringSql, is_unknown};
+use crate::store::sqlite::open::{ConnectionUse, is_fragment, open, open_read_only, open_to_replace};
 use crate::store::sqlite::{SqliteStore, migrate};
 
 /// Begins the end of the name under which a replaced database is kept; its time follows.
@@ -45,7 +45,7 @@ pub(super) fn restore(
         Some(target) => replace_inside(target, &fresh, to, wait, was_there.then_some(kept.as_path()))?,
         None => {
             set_aside(to, &kept)?;
-            fresh.publish(Existing::Keep)?;
+            fresh.publish(Overwrite::Keep)?;
         }
     }
     Ok(was_there.then_some(kept))
@@ -81,7 +81,7 @@ fn prepare<'t>(
     to: &'t Path,
     accept: &mut dyn FnMut(&SqliteStore) -> Result<()>,
     report: &mut dyn FnMut(u64, u64),
-) -> Result<Draft<'t>> {
+) -> Result<DraftCopy<'t>> {
     let copy = open_read_only(from)?;
     if migrate::identify(&copy, from)? == 0 {
         return Err(Error::invalid(format!("`{}` holds nothing", from.display())));
@@ -94,14 +94,14 @@ fn prepare<'t>(
         ErrorKind::Corrupt => error.during(format!("the copy `{}` is damaged", from.display())),
         _ => error,
     };
-    let fresh = backup::draft(&copy, to, Damage::Refused, report).map_err(damaged)?;
+    let fresh = backup::draft(&copy, to, DamagedPages::Refused, report).map_err(damaged)?;
     {
         let store = SqliteStore::open(fresh.path()).map_err(damaged)?;
         // An older backup stays as it is, so nothing else has to be kept of it.
         let _ = store.migrated_from().map(durable::remove);
         accept(&store).map_err(damaged)?;
     }
-    let connection = open(fresh.path(), Duration::ZERO, Use::Synced)?;
+    let connection = open(fresh.path(), Duration::ZERO, ConnectionUse::Synced)?;
     // Without a log it can be read as it stands, and moved as one file.
     connection
         .query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(()))
@@ -112,7 +112,7 @@ fn prepare<'t>(
 /// Replaces the content of the database in one transaction, with a copy of the old content made inside it.
 fn replace_inside(
     mut target: Connection,
-    fresh: &Draft<'_>,
+    fresh: &DraftCopy<'_>,
     to: &Path,
     wait: Duration,
     kept: Option<&Path>,
@@ -131,7 +131,7 @@ fn replace_inside(
     }
     if let Some(kept) = kept {
         let reader = open_to_replace(to, wait)?;
-        backup::draft(&reader, kept, Damage::Kept, &mut |_, _| ())?.publish(Existing::Keep)?;
+        backup::draft(&reader, kept, DamagedPages::Kept, &mut |_, _| ())?.publish(Overwrite::Keep)?;
     }
     let replaced = backup::finish(&replacing, page_size, &attempt, &mut |_, _| ());
     drop(replacing);

@@ -9,8 +9,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::model::{ConversationId, MessageId};
 use crate::store::backend::Trim;
 use crate::store::sqlite::checkpoint::begin_again;
-use crate::store::sqlite::fault::{During, full};
-use crate::store::sqlite::open::{Use, set_synchronous};
+use crate::store::sqlite::fault::{DuringSql, full};
+use crate::store::sqlite::open::{ConnectionUse, set_synchronous};
 use crate::store::sqlite::{Sqlite, rows};
 use crate::store::{durable, place, reserve};
 
@@ -29,7 +29,7 @@ const PIECE: u64 = reserve::BYTES / 8;
 /// Where a block is smaller than a page of memory, SQLite leaves holes in the file. A hole that
 /// is written to on a full disk ends the process. The first commit to a log writes to all of
 /// it, so one is made while there is room.
-pub(super) fn fill_index(connection: &Connection, path: &Path, usage: Use) -> Result<()> {
+pub(super) fn fill_index(connection: &Connection, path: &Path, usage: ConnectionUse) -> Result<()> {
     let directory = durable::directory_of(path);
     if place::block_bytes(directory).is_ok_and(|block| block >= MEMORY_PAGE) || !has_holes(path) {
         return Ok(());
@@ -38,7 +38,7 @@ pub(super) fn fill_index(connection: &Connection, path: &Path, usage: Use) -> Re
         return Err(Error::new(ErrorKind::Unavailable, "share the index of the log").because(full()));
     }
     // Nothing is said by this commit, so it need not be synced.
-    set_synchronous(connection, Use::Unsynced)?;
+    set_synchronous(connection, ConnectionUse::Unsynced)?;
     begin_again(connection)?;
     set_synchronous(connection, usage)
 }
@@ -74,7 +74,7 @@ impl Sqlite {
         if !ids.is_empty() {
             return trim(&ids).map(|()| true);
         }
-        self.writing("remove", Use::Synced, |transaction| disown_piece(transaction, id))
+        self.writing("remove", ConnectionUse::Synced, |transaction| disown_piece(transaction, id))
     }
 }
 

@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::model::{ConversationId, Role, Time};
 use crate::store::body::{Searchable, time_of};
 use crate::store::sqlite::expression;
-use crate::store::sqlite::fault::During;
+use crate::store::sqlite::fault::DuringSql;
 use crate::store::sqlite::rows::{key, sequence};
 use crate::store::{Hit, Page, SearchOrder, SearchQuery};
 
@@ -48,7 +48,7 @@ pub(super) fn search(connection: &Connection, query: &SearchQuery<'_>) -> Result
 }
 
 /// Where candidates come from, and what is left to look at in them.
-enum Source {
+enum CandidateSource {
     /// The index, which vouches for every word.
     Index(String),
     /// The index, or all that is indexed where nothing is left to ask it. The
@@ -61,25 +61,25 @@ enum Source {
 fn newest(connection: &Connection, query: &SearchQuery<'_>) -> Result<Vec<Hit>> {
     let role = role_in_index(connection, query)?;
     if !query.words.last_is_prefix() {
-        let exact = Source::Index(expression::every_word(query.words, role));
+        let exact = CandidateSource::Index(expression::every_word(query.words, role));
         return Ok(newest_from(connection, query, exact)?.unwrap_or_default());
     }
     if let Some(endings) = expression::endings(connection, query.words)? {
         if endings.is_empty() {
             return Ok(Vec::new());
         }
-        let known = Source::Index(expression::with_endings(query.words, role, &endings));
+        let known = CandidateSource::Index(expression::with_endings(query.words, role, &endings));
         return Ok(newest_from(connection, query, known)?.unwrap_or_default());
     }
     // A short beginning is in most messages, and it is quicker to look at the
     // newest than to collect all that have it.
     let others = Some(expression::without_last(query.words, role)).filter(|others| !others.is_empty());
     if query.limit <= LOOKED_AT / 8
-        && let Some(hits) = newest_from(connection, query, Source::LookingAt(others))?
+        && let Some(hits) = newest_from(connection, query, CandidateSource::LookingAt(others))?
     {
         return Ok(hits);
     }
-    let beginning = Source::Index(expression::every_word(query.words, role));
+    let beginning = CandidateSource::Index(expression::every_word(query.words, role));
     Ok(newest_from(connection, query, beginning)?.unwrap_or_default())
 }
 
@@ -89,14 +89,18 @@ fn role_in_index(connection: &Connection, query: &SearchQuery<'_>) -> Result<Opt
 }
 
 /// The newest hits from one source; none when too much would have to be looked at.
-fn newest_from(connection: &Connection, query: &SearchQuery<'_>, source: Source) -> Result<Option<Vec<Hit>>> {
+fn newest_from(
+    connection: &Connection,
+    query: &SearchQuery<'_>,
+    source: CandidateSource,
+) -> Result<Option<Vec<Hit>>> {
     let newest = query.after.map_or(Ok(i64::MAX), |after| last_number(connection, after.time))?;
     let oldest = query.since.map_or(0, first_number);
     let mut fetch = Fetch::new(connection, query)?;
     let (asked, most) = match source {
-        Source::Index(asked) => (Some(asked), usize::MAX),
-        Source::LookingAt(asked) => {
-            fetch.left = Left::WordsAndRole;
+        CandidateSource::Index(asked) => (Some(asked), usize::MAX),
+        CandidateSource::LookingAt(asked) => {
+            fetch.left = LeftToCheck::WordsAndRole;
             (asked, LOOKED_AT)
         }
     };
@@ -183,18 +187,18 @@ fn best(connection: &Connection, query: &SearchQuery<'_>, room: usize) -> Result
 struct Fetch<'c, 'q> {
     statement: CachedStatement<'c>,
     query: &'q SearchQuery<'q>,
-    left: Left,
+    left: LeftToCheck,
 }
 
 /// What the index does not vouch for, and has to be looked for in a message.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Left {
+enum LeftToCheck {
     Nothing,
     Role,
     WordsAndRole,
 }
 
-impl Left {
+impl LeftToCheck {
     fn is_in(self, query: &SearchQuery<'_>, body: &str) -> bool {
         match self {
             Self::Nothing => true,
@@ -214,7 +218,7 @@ impl<'c, 'q> Fetch<'c, 'q> {
             )
             .during(ATTEMPT)?;
         let knows_role = query.role.is_none() || expression::has_roles(connection)?;
-        let left = if knows_role { Left::Nothing } else { Left::Role };
+        let left = if knows_role { LeftToCheck::Nothing } else { LeftToCheck::Role };
         Ok(Self { statement, query, left })
     }
 

@@ -8,7 +8,7 @@ use crate::model::ConversationId;
 use crate::store::backend::{
     Amend, Amendment, Append, Batch, Edit, NewBody, NewConversation, NewMessage, Removal, taken,
 };
-use crate::store::sqlite::fault::During;
+use crate::store::sqlite::fault::DuringSql;
 use crate::store::sqlite::rows::{FORKED, NumberedConversation, PINNED, SqliteRows, key, range};
 use crate::store::sqlite::{blob, change, index};
 use crate::store::{Facets, Version};
@@ -244,7 +244,7 @@ fn set_header(
 }
 
 fn rewrite(connection: &Connection, n: i64, bodies: &[NewBody<'_>]) -> Result<()> {
-    let (mut words, mut numbers) = (String::new(), index::Numbers::default());
+    let (mut words, mut numbers) = (String::new(), index::DocumentNumbers::default());
     for new in bodies {
         let (key, body) = (key(n, new.seq.into()), value(new.body));
         // The index is told what to forget in the words of the old body, so that one has to be there still.

@@ -16,16 +16,16 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::ConversationId;
 use crate::store::backend::Backend;
-use crate::store::durable::{self, Existing};
+use crate::store::durable::{self, Overwrite};
 use crate::store::sealed::Workspace;
 use crate::store::sealed::keys::key::Hasher;
 use crate::store::{Keeper, Safety, Stamp, Store as _};
 use crate::vault::PinFiles;
 use crate::vault::anchor::locations;
-use crate::vault::anchor::table::{Changes, Extent, Table};
+use crate::vault::anchor::table::{AnchorChanges, AnchorTable, CheckExtent};
 use crate::vault::slots::VaultId;
 use crate::vault::slots::encoding::Base64;
-use crate::vault::slots::record::Record;
+use crate::vault::slots::record::KeysRecord;
 
 const TAG: &str = "rejoin/vault/anchor/1\n";
 const TABLE_TAG: &str = "rejoin/vault/rows/1\n";
@@ -55,7 +55,7 @@ struct AnchorRecord {
 impl AnchorRecord {
     /// Refuses a store with older keys or fewer changes.
     fn refuse_older(&self, inner: &dyn Backend) -> Result<()> {
-        let epoch = Record::read(&Keeper::over(inner))?.map_or(0, |(record, _)| record.epoch);
+        let epoch = KeysRecord::read(&Keeper::over(inner))?.map_or(0, |(record, _)| record.epoch);
         let rolled_back =
             |what: String| Error::conflict(format!("the store is older than at its last use: {what}"));
         if epoch < self.epoch {
@@ -84,7 +84,7 @@ pub(crate) struct AnchorFile {
     /// Where the vault is used; noted with what is written.
     locations: Vec<String>,
     /// The table that was last read or written, and what vouches for it.
-    table: Mutex<Option<(Vec<u8>, Table)>>,
+    table: Mutex<Option<(Vec<u8>, AnchorTable)>>,
 }
 
 impl AnchorFile {
@@ -108,7 +108,7 @@ impl AnchorFile {
         let Some(known) = self.read()? else { return Ok(()) };
         known.refuse_older(inner)?;
         let Some(table) = self.table(&known) else { return Ok(()) };
-        let extent = if table.len() <= MOST { Extent::All } else { Extent::Newest(NEWEST) };
+        let extent = if table.len() <= MOST { CheckExtent::All } else { CheckExtent::Newest(NEWEST) };
         let differing = table.differing(inner, &self.hasher, known.stamp, extent)?;
         if differing.is_empty() { Ok(()) } else { Err(tampered()) }
     }
@@ -118,12 +118,12 @@ impl AnchorFile {
     pub(crate) fn differing(&self, inner: &dyn Backend) -> Result<Vec<ConversationId>> {
         let Some(known) = self.read()? else { return Ok(Vec::new()) };
         let Some(table) = self.table(&known) else { return Ok(Vec::new()) };
-        Ok(table.differing(inner, &self.hasher, known.stamp, Extent::All)?.into_iter().collect())
+        Ok(table.differing(inner, &self.hasher, known.stamp, CheckExtent::All)?.into_iter().collect())
     }
 
     /// False when keys were replaced since the anchor was written, or there is none.
     pub(crate) fn knows_keys(&self, inner: &dyn Backend) -> Result<bool> {
-        let epoch = Record::read(&Keeper::over(inner))?.map(|(record, _)| record.epoch);
+        let epoch = KeysRecord::read(&Keeper::over(inner))?.map(|(record, _)| record.epoch);
         Ok(self.read()?.is_some_and(|known| Some(known.epoch) == epoch))
     }
 
@@ -162,20 +162,20 @@ impl AnchorFile {
     pub(crate) fn write(&self, inner: &dyn Backend) -> Result<()> {
         // A damaged anchor is for a person to look at, not to be written over.
         let before = self.read()?;
-        let (changes, stamp) = Changes::after(inner, before.as_ref().map_or(0, |known| known.stamp))?;
+        let (changes, stamp) = AnchorChanges::after(inner, before.as_ref().map_or(0, |known| known.stamp))?;
         let table = match before.as_ref().and_then(|known| self.table(known)) {
             Some(mut table) if changes.len() <= MOST => {
                 table.update(inner, &self.hasher, &changes)?;
                 table
             }
-            _ => Table::of(inner, &self.hasher, stamp)?,
+            _ => AnchorTable::of(inner, &self.hasher, stamp)?,
         };
         let bytes = table.to_bytes();
         let vouched = self.hasher.hash(&[TABLE_TAG.as_bytes(), &bytes]).to_vec();
         let known = AnchorRecord {
             version: 1,
             vault: self.vault,
-            epoch: Record::read(&Keeper::over(inner))?.map_or(0, |(record, _)| record.epoch),
+            epoch: KeysRecord::read(&Keeper::over(inner))?.map_or(0, |(record, _)| record.epoch),
             stamp,
             rows: Base64(vouched.clone()),
         };
@@ -189,7 +189,7 @@ impl AnchorFile {
             .and_then(|()| draft(&own, &bytes))
             .and_then(|table| durable::publish_unsynced(table, &own))
             .and_then(|()| draft(&self.path, &anchor))
-            .and_then(|anchor| durable::publish(anchor, &self.path, Existing::Replace));
+            .and_then(|anchor| durable::publish(anchor, &self.path, Overwrite::Replace));
         written.map_err(|cause| {
             Error::new(ErrorKind::Unavailable, format!("write `{}`", self.path.display())).because(cause)
         })?;
@@ -199,7 +199,7 @@ impl AnchorFile {
     }
 
     /// The table that an anchor names; none when it is gone or damaged. Then it is made again.
-    fn table(&self, known: &AnchorRecord) -> Option<Table> {
+    fn table(&self, known: &AnchorRecord) -> Option<AnchorTable> {
         let vouched = &known.rows.0;
         if let Some((remembered, table)) = self.remembered().as_ref()
             && remembered == vouched
@@ -208,10 +208,10 @@ impl AnchorFile {
         }
         let bytes = durable::read_small(&self.table_path(vouched), u64::MAX).ok()?;
         let is_own = self.hasher.hash(&[TABLE_TAG.as_bytes(), &bytes]).as_slice() == vouched.as_slice();
-        Table::from_bytes(&bytes).filter(|_| is_own)
+        AnchorTable::from_bytes(&bytes).filter(|_| is_own)
     }
 
-    fn remembered(&self) -> MutexGuard<'_, Option<(Vec<u8>, Table)>> {
+    fn remembered(&self) -> MutexGuard<'_, Option<(Vec<u8>, AnchorTable)>> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -274,7 +274,7 @@ fn tables(anchor: &Path) -> Vec<PathBuf> {
     entries.map(|entry| entry.path()).filter(is_table).collect()
 }
 
-fn draft(path: &Path, bytes: &[u8]) -> io::Result<durable::Draft> {
+fn draft(path: &Path, bytes: &[u8]) -> io::Result<durable::DraftFile> {
     let draft = durable::draft(path)?;
     durable::write_at(draft.as_file(), 0, bytes)?;
     Ok(draft)

@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::store::durable::{self, Existing};
+use crate::store::durable::{self, Overwrite};
 use crate::vault::slots::VaultId;
 
 /// Ends the name of an anchor, behind the id of its vault.
@@ -80,7 +80,7 @@ pub(crate) fn release(directory: &Path, location: &str, but: Option<VaultId>) ->
 pub(crate) fn replace(path: &Path, anchor: &[u8]) -> Result<()> {
     let written = durable::draft(path).and_then(|draft| {
         durable::write_at(draft.as_file(), 0, anchor)?;
-        durable::publish(draft, path, Existing::Replace)
+        durable::publish(draft, path, Overwrite::Replace)
     });
     written.map_err(|cause| unavailable("write", path, cause))
 }

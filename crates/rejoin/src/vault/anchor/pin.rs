@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::store::durable::{self, Existing};
+use crate::store::durable::{self, Overwrite};
 use crate::store::sealed::Workspace;
 use crate::vault::anchor::locations;
 use crate::vault::slots::VaultId;
@@ -25,7 +25,7 @@ const LONGEST: u64 = 32 * 1024;
 
 /// What is written, without what vouches for it.
 #[derive(Debug, Serialize, Deserialize)]
-struct Pin {
+struct PinRecord {
     version: u32,
     vault: VaultId,
     place: String,
@@ -125,7 +125,7 @@ impl PinFiles {
                 .and_then(|()| durable::draft(&path))
                 .and_then(|draft| {
                     durable::write_at(draft.as_file(), 0, text(place, workspace).as_bytes())?;
-                    durable::publish(draft, &path, Existing::Replace)
+                    durable::publish(draft, &path, Overwrite::Replace)
                 });
             written.map_err(|cause| unavailable("write", &path, cause))?;
             locations::release(&self.directory, &location(place), Some(VaultId::of(workspace.vault())))?;
@@ -188,13 +188,13 @@ fn location(place: &Path) -> String {
 }
 
 fn parse(bytes: &[u8]) -> Option<VaultId> {
-    serde_json::from_slice::<Pin>(bytes).ok().filter(|pin| pin.version == 1).map(|pin| pin.vault)
+    serde_json::from_slice::<PinRecord>(bytes).ok().filter(|pin| pin.version == 1).map(|pin| pin.vault)
 }
 
 /// The bytes of a pin. They are compared whole, so nothing in them can be changed.
 fn text(place: &Path, workspace: &Workspace) -> String {
     let vault = VaultId::of(workspace.vault());
-    let pin = Pin { version: 1, vault, place: location(place) };
+    let pin = PinRecord { version: 1, vault, place: location(place) };
     let body = serde_json::to_string(&pin).expect("it is plain data");
     let mac = workspace.anchor_key().hasher().hash(&[TAG.as_bytes(), body.as_bytes()]);
     format!("{},\"mac\":\"{}\"}}\n", &body[..body.len() - 1], STANDARD_NO_PAD.encode(mac))
@@ -209,7 +209,7 @@ mod tests {
     use std::os::unix::fs::{PermissionsExt, symlink};
 
     use super::*;
-    use crate::store::sealed::{Key, KeyId};
+    use crate::store::sealed::{KeyId, SealingKey};
 
     /// A directory with the folders `a` and `b`, and the link `link` to `a`.
     fn folders() -> tempfile::TempDir {
@@ -248,7 +248,8 @@ mod tests {
     #[test]
     fn a_vault_of_the_same_id_with_other_keys_is_refused() {
         let (directory, ours) = (folders(), Workspace::random());
-        let forged = Workspace::of(ours.vault(), 1, KeyId::random(), Key::random(), Key::random());
+        let forged =
+            Workspace::of(ours.vault(), 1, KeyId::random(), SealingKey::random(), SealingKey::random());
         let pin = pin(&directory, "a/vault");
         pin.write(&ours).unwrap();
 

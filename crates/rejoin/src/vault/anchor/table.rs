@@ -28,32 +28,37 @@ const SOME: usize = 100;
 
 /// What was known of one conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Entry {
+struct AnchorEntry {
     stamp: Stamp,
     hash: [u8; 32],
 }
 
 /// What was known of all of them, by inner name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Table(BTreeMap<ConversationId, Entry>);
+pub(crate) struct AnchorTable(BTreeMap<ConversationId, AnchorEntry>);
 
-impl Table {
+impl AnchorTable {
     /// The table of a store as it is. What is changed meanwhile counts as changed after it.
     pub(crate) fn of(inner: &dyn Backend, hasher: &Hasher, stamp: Stamp) -> Result<Self> {
         let mut table = Self::default();
         each_row(inner, &mut |row| {
-            table.0.insert(row.id, Entry { stamp, hash: hash(row, hasher) });
+            table.0.insert(row.id, AnchorEntry { stamp, hash: hash(row, hasher) });
         })?;
         Ok(table)
     }
 
     /// Takes in what has changed.
-    pub(crate) fn update(&mut self, inner: &dyn Backend, hasher: &Hasher, changes: &Changes) -> Result<()> {
+    pub(crate) fn update(
+        &mut self,
+        inner: &dyn Backend,
+        hasher: &Hasher,
+        changes: &AnchorChanges,
+    ) -> Result<()> {
         let changed: Vec<ConversationId> = changes.0.keys().copied().collect();
         let rows = rows_of(inner, &changed)?;
         for (id, stamp) in &changes.0 {
             match rows.get(id) {
-                Some(row) => self.0.insert(*id, Entry { stamp: *stamp, hash: hash(row, hasher) }),
+                Some(row) => self.0.insert(*id, AnchorEntry { stamp: *stamp, hash: hash(row, hasher) }),
                 None => self.0.remove(id),
             };
         }
@@ -66,13 +71,13 @@ impl Table {
         inner: &dyn Backend,
         hasher: &Hasher,
         after: Stamp,
-        extent: Extent,
+        extent: CheckExtent,
     ) -> Result<BTreeSet<ConversationId>> {
-        let (changes, newest) = Changes::after(inner, after)?;
+        let (changes, newest) = AnchorChanges::after(inner, after)?;
         let mut differing = self.differing_but(inner, hasher, &changes, extent)?;
         if !differing.is_empty() {
             // What was changed since the first look at the log is told by now.
-            let (later, _) = Changes::after(inner, newest)?;
+            let (later, _) = AnchorChanges::after(inner, newest)?;
             differing.retain(|id| !later.0.contains_key(id));
         }
         Ok(differing)
@@ -82,17 +87,17 @@ impl Table {
         &self,
         inner: &dyn Backend,
         hasher: &Hasher,
-        changes: &Changes,
-        extent: Extent,
+        changes: &AnchorChanges,
+        extent: CheckExtent,
     ) -> Result<BTreeSet<ConversationId>> {
         let is_meant = |id: &ConversationId| !changes.0.contains_key(id);
         let mut found = BTreeMap::new();
         let mut differing = BTreeSet::new();
         match extent {
-            Extent::All => each_row(inner, &mut |row| {
+            CheckExtent::All => each_row(inner, &mut |row| {
                 found.insert(row.id, hash(row, hasher));
             })?,
-            Extent::Newest(count) => {
+            CheckExtent::Newest(count) => {
                 let mut newest: Vec<_> = self
                     .0
                     .iter()
@@ -109,7 +114,7 @@ impl Table {
         let is_same =
             |id: &ConversationId, hash: &[u8; 32]| self.0.get(id).is_some_and(|entry| entry.hash == *hash);
         differing.extend(found.iter().filter(|(id, hash)| !is_same(id, hash)).map(|(id, _)| *id));
-        if extent == Extent::All {
+        if extent == CheckExtent::All {
             differing.extend(self.0.keys().filter(|id| !found.contains_key(id)));
         }
         differing.retain(is_meant);
@@ -137,7 +142,7 @@ impl Table {
         let entry = |bytes: &[u8; ENTRY]| {
             let (id, rest) = bytes.split_first_chunk()?;
             let (stamp, hash) = rest.split_first_chunk()?;
-            let entry = Entry { stamp: Stamp::from_be_bytes(*stamp), hash: hash.try_into().ok()? };
+            let entry = AnchorEntry { stamp: Stamp::from_be_bytes(*stamp), hash: hash.try_into().ok()? };
             Some((ConversationId::from_bytes(*id), entry))
         };
         if rest.is_empty() { entries.iter().map(entry).collect::<Option<_>>().map(Self) } else { None }
@@ -146,7 +151,7 @@ impl Table {
 
 /// How many conversations are looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Extent {
+pub(crate) enum CheckExtent {
     /// Every one.
     All,
     /// Those that were changed last.
@@ -155,9 +160,9 @@ pub(crate) enum Extent {
 
 /// Conversations that were changed, with the newest stamp of each.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Changes(BTreeMap<ConversationId, Stamp>);
+pub(crate) struct AnchorChanges(BTreeMap<ConversationId, Stamp>);
 
-impl Changes {
+impl AnchorChanges {
     /// What has changed after a stamp, and the newest stamp.
     pub(crate) fn after(inner: &dyn Backend, mut newest: Stamp) -> Result<(Self, Stamp)> {
         let mut changes = Self::default();
@@ -219,12 +224,15 @@ mod tests {
     #[test]
     fn a_table_comes_back_as_it_was_written() {
         let entry = |number: u8| {
-            (ConversationId::from_bytes([number; 16]), Entry { stamp: u64::from(number), hash: [number; 32] })
+            (
+                ConversationId::from_bytes([number; 16]),
+                AnchorEntry { stamp: u64::from(number), hash: [number; 32] },
+            )
         };
-        let table = Table((0..9).map(entry).collect());
+        let table = AnchorTable((0..9).map(entry).collect());
         let bytes = table.to_bytes();
 
-        assert_eq!(Table::from_bytes(&bytes), Some(table));
-        assert_eq!(Table::from_bytes(&bytes[..bytes.len() - 1]), None);
+        assert_eq!(AnchorTable::from_bytes(&bytes), Some(table));
+        assert_eq!(AnchorTable::from_bytes(&bytes[..bytes.len() - 1]), None);
     }
 }

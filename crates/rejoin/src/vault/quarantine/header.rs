@@ -6,27 +6,27 @@ use crate::model::{Conversation, ConversationId, Time};
 use crate::store::backend::{Amendment, Backend as _, ConversationRow, Rows};
 use crate::store::sealed::Sealed;
 use crate::store::sealed::keys::key_cache::{OpenError, blob};
-use crate::store::sealed::quarantine::Kept;
+use crate::store::sealed::quarantine::QuarantinedRecord;
 use crate::store::sealed::records::named::{NAME_NAME, SealedName};
 use crate::store::sealed::records::row::SealedHeader;
 use crate::store::{Facets, Target, What};
-use crate::vault::quarantine::lost::Fate;
+use crate::vault::quarantine::lost::LostFate;
 
 impl Sealed {
     /// Writes a header in the place of one that is lost. A conversation that has no messages goes.
-    pub(crate) fn mend_header(&self, inner: ConversationId, kept: &Kept) -> Result<Fate> {
+    pub(crate) fn mend_header(&self, inner: ConversationId, kept: &QuarantinedRecord) -> Result<LostFate> {
         let is_same = |raw: &ConversationRow| self.key_cache.encoding().to_text(&raw.header) == kept.record;
         let Some(raw) = self.raw_rows(Some(&[inner]))?.pop().filter(is_same) else {
-            return Ok(Fate::Settled);
+            return Ok(LostFate::Settled);
         };
         let name = self.lost_name(inner, kept)?;
         if raw.messages == 0 {
             let conversation = name.map(|name| name.id);
             self.remove_for_damage(inner, Target::Conversation(inner), conversation)?;
             self.key_cache.forget(Some(inner));
-            return Ok(Fate::Settled);
+            return Ok(LostFate::Settled);
         }
-        let Some(SealedName { id, created }) = name else { return Ok(Fate::Stays) };
+        let Some(SealedName { id, created }) = name else { return Ok(LostFate::Stays) };
         let mut header = Conversation::default();
         self.capabilities().restrict(&mut header);
         let keys = self.keys_of(Some(id), Some(inner))?;
@@ -38,11 +38,11 @@ impl Sealed {
         let write = &mut |_: &dyn Rows| Ok(Amendment::Header(&facets, &header));
         self.amend_raw(keys.newest(), (inner, raw.version), What::Changed, write)?;
         self.learn_name(inner, id);
-        Ok(Fate::Settled)
+        Ok(LostFate::Settled)
     }
 
     /// What a conversation without its header is called, if anything tells.
-    fn lost_name(&self, inner: ConversationId, kept: &Kept) -> Result<Option<SealedName>> {
+    fn lost_name(&self, inner: ConversationId, kept: &QuarantinedRecord) -> Result<Option<SealedName>> {
         if let Some(envelope) = blob(self.inner.as_ref(), Some(inner), NAME_NAME)? {
             match self.open_name(inner, envelope) {
                 Ok(name) => return Ok(Some(name)),

@@ -10,7 +10,7 @@ use crate::model::{ConversationId, MessageId, Time};
 use crate::store::sealed::changes::SealedReason;
 use crate::store::sealed::failed::gone_past;
 use crate::store::sealed::keys::encoding::to_text;
-use crate::store::sealed::quarantine::{Kept, from_hex};
+use crate::store::sealed::quarantine::{QuarantinedRecord, from_hex};
 use crate::store::sealed::{QUARANTINE, Sealed};
 use crate::store::{
     BlobNames, Change, Children, Note, Order, Outcome, Put, Safety, Selection, Space, Store as _, Target,
@@ -20,7 +20,7 @@ const REASON: &str = "corruption-detected";
 
 /// What became of a lost record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fate {
+pub(crate) enum LostFate {
     /// It is gone, or was put right.
     Settled,
     /// It is where it was.
@@ -29,7 +29,7 @@ pub(crate) enum Fate {
 
 /// Lost messages of one conversation, by inner name, with the places of their copies. Of one message there
 /// may be two: what it was before, and what it is.
-type Lost<'a> = BTreeMap<MessageId, Vec<(usize, &'a Kept)>>;
+type Lost<'a> = BTreeMap<MessageId, Vec<(usize, &'a QuarantinedRecord)>>;
 
 impl Sealed {
     /// Erases the originals of copies that are about to be erased, where they are lost. Returns the names of
@@ -38,7 +38,7 @@ impl Sealed {
         let mut lost = Vec::new();
         for (place, name) in copies.iter().enumerate() {
             self.get(QUARANTINE, None, BlobNames::One(name), &mut |_, bytes| {
-                let kept: Option<Kept> = serde_json::from_slice(bytes).ok();
+                let kept: Option<QuarantinedRecord> = serde_json::from_slice(bytes).ok();
                 lost.extend(
                     kept.filter(|kept| kept.is_lost && !self.may_open(kept)).map(|kept| (place, kept)),
                 );
@@ -58,7 +58,7 @@ impl Sealed {
             }
         }
         for (place, kept) in others {
-            if settled(self.erase_other(kept)) == Fate::Stays {
+            if settled(self.erase_other(kept)) == LostFate::Stays {
                 staying.insert(place);
             }
         }
@@ -68,7 +68,7 @@ impl Sealed {
         }
         // After the messages: a conversation that has none left needs no header.
         for (place, inner, kept) in headers {
-            if settled(self.mend_header(inner, kept)) == Fate::Stays {
+            if settled(self.mend_header(inner, kept)) == LostFate::Stays {
                 staying.insert(place);
             }
         }
@@ -77,20 +77,20 @@ impl Sealed {
     }
 
     /// True when a record names a key that somebody has put back since.
-    fn may_open(&self, kept: &Kept) -> bool {
+    fn may_open(&self, kept: &QuarantinedRecord) -> bool {
         kept.unknown_key().is_some_and(|id| !self.key_cache.lacks_key(kept.inner_conversation, id))
     }
 
-    fn erase_other(&self, kept: &Kept) -> Result<Fate> {
+    fn erase_other(&self, kept: &QuarantinedRecord) -> Result<LostFate> {
         match (kept.what.as_str(), kept.inner_conversation, kept.inner_name.parse::<MessageId>()) {
             ("blob", _, _) => self.erase_lost_blob(kept)?,
             ("note", Some(inner), Ok(name)) => self.erase_lost_note(kept, inner, name)?,
             _ => {}
         }
-        Ok(Fate::Settled)
+        Ok(LostFate::Settled)
     }
 
-    fn erase_lost_blob(&self, kept: &Kept) -> Result<()> {
+    fn erase_lost_blob(&self, kept: &QuarantinedRecord) -> Result<()> {
         let space = Space::ALL.into_iter().find(|space| Some(space.number()) == kept.space);
         let (Some(space), Some(name)) = (space, from_hex(&kept.inner_name)) else { return Ok(()) };
         let owner = kept.inner_conversation;
@@ -105,7 +105,12 @@ impl Sealed {
         self.inner.put(&[Put { space, owner, name: &name, bytes: None }], Safety::Synced)
     }
 
-    fn erase_lost_note(&self, kept: &Kept, inner: ConversationId, name: MessageId) -> Result<()> {
+    fn erase_lost_note(
+        &self,
+        kept: &QuarantinedRecord,
+        inner: ConversationId,
+        name: MessageId,
+    ) -> Result<()> {
         let mut is_same = false;
         self.visit_sealed(inner, Selection::Ids(&[name]), &mut |seen| {
             is_same = seen.label.is_some_and(|label| self.key_cache.encoding().to_text(label) == kept.record);
@@ -140,7 +145,7 @@ impl Sealed {
         let conversation = lost.values().flatten().find_map(|(_, kept)| kept.conversation);
         let mut followed = BTreeSet::new();
         for name in same {
-            if self.remove_lost(inner, conversation, name)? == Fate::Stays {
+            if self.remove_lost(inner, conversation, name)? == LostFate::Stays {
                 followed.insert(name);
             }
         }
@@ -155,13 +160,15 @@ impl Sealed {
         inner: ConversationId,
         conversation: Option<ConversationId>,
         name: MessageId,
-    ) -> Result<Fate> {
+    ) -> Result<LostFate> {
         let target = Target::Messages { conversation: inner, ids: &[name], children: Children::Refuse };
         let outcomes = self.remove_for_damage(inner, target, conversation)?;
         match outcomes[..] {
-            [Outcome::HasChildren(_)] => Ok(Fate::Stays),
-            [Outcome::Removed { messages: 1.., .. }] => self.forget_segments(inner).map(|()| Fate::Settled),
-            _ => Ok(Fate::Settled),
+            [Outcome::HasChildren(_)] => Ok(LostFate::Stays),
+            [Outcome::Removed { messages: 1.., .. }] => {
+                self.forget_segments(inner).map(|()| LostFate::Settled)
+            }
+            _ => Ok(LostFate::Settled),
         }
     }
 
@@ -180,11 +187,11 @@ impl Sealed {
 }
 
 /// The fate of a record. One that could not be settled now is tried again; one that is gone is settled.
-fn settled(fate: Result<Fate>) -> Fate {
+fn settled(fate: Result<LostFate>) -> LostFate {
     match fate {
         Ok(fate) => fate,
-        Err(error) if error.kind() == ErrorKind::NotFound => Fate::Settled,
-        Err(error) => left(&error, Fate::Stays),
+        Err(error) if error.kind() == ErrorKind::NotFound => LostFate::Settled,
+        Err(error) => left(&error, LostFate::Stays),
     }
 }
 

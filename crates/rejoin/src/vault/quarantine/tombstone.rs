@@ -13,7 +13,7 @@ use crate::store::index::IndexedMessage;
 use crate::store::keeper::rewrite;
 use crate::store::sealed::Sealed;
 use crate::store::sealed::keys::key_cache::OpenError;
-use crate::store::sealed::records::message::Plain;
+use crate::store::sealed::records::message::PlainMessage;
 use crate::store::sealed::records::row::{DecryptedRow, seal_first};
 use crate::store::{Anchor, Order, Selection, What};
 
@@ -30,7 +30,7 @@ const WORDS: &str = "[A message stood here. It was damaged, did not open any mor
 const LOST: &str = "lost";
 
 /// A message of the inner store.
-struct Node {
+struct InnerMessage {
     parent: Option<MessageId>,
     seq: u32,
     /// Its id and its digest; none when it does not open.
@@ -39,8 +39,8 @@ struct Node {
 
 /// The tombstones that can be written to a conversation.
 #[derive(Default)]
-struct Plan {
-    nodes: HashMap<MessageId, Node>,
+struct TombstonePlan {
+    nodes: HashMap<MessageId, InnerMessage>,
     /// What messages that do not open are called outside.
     ids: HashMap<MessageId, MessageId>,
     /// When those were said, or the message before them.
@@ -49,7 +49,7 @@ struct Plan {
     tombstones: BTreeSet<MessageId>,
 }
 
-impl Plan {
+impl TombstonePlan {
     /// Keeps the tombstones that can be written. One names its parent, and everything after it is encrypted
     /// again, so all of that has to decrypt or to become a tombstone too.
     fn choose(&mut self, lost: &BTreeSet<MessageId>) {
@@ -127,13 +127,13 @@ impl Sealed {
         known: &DecryptedRow,
         lost: &BTreeSet<MessageId>,
         indexed: &[IndexedMessage],
-    ) -> Result<Plan> {
+    ) -> Result<TombstonePlan> {
         let (workspace, inner) = (self.key_cache.workspace(), known.raw.id);
         let names = workspace.names();
         let (mut owner_keys, mut buffer) = (self.key_cache.owner_keys(Some(inner)), Vec::new());
-        let (mut plan, mut time) = (Plan::default(), known.row.created);
+        let (mut plan, mut time) = (TombstonePlan::default(), known.row.created);
         self.visit_sealed(inner, ALL, &mut |seen| {
-            let opened = match Plain::open(&mut owner_keys, names, inner, seen, &mut buffer) {
+            let opened = match PlainMessage::open(&mut owner_keys, names, inner, seen, &mut buffer) {
                 Ok(plain) => {
                     plan.ids.extend(seen.parent.zip(plain.parent.map(|parent| parent.id)));
                     time = time_of(plain.body);
@@ -143,7 +143,7 @@ impl Sealed {
                 Err(OpenError::Failed(error)) => return Err(error),
             };
             plan.times.insert(seen.id, time);
-            plan.nodes.insert(seen.id, Node { parent: seen.parent, seq: seen.seq, opened });
+            plan.nodes.insert(seen.id, InnerMessage { parent: seen.parent, seq: seen.seq, opened });
             Ok(())
         })?;
         // What nobody follows that opens may be named by the search index, or be a head.
@@ -162,7 +162,7 @@ impl Sealed {
         Ok(plan)
     }
 
-    fn carry_out(&self, known: &DecryptedRow, plan: &Plan) -> Result<()> {
+    fn carry_out(&self, known: &DecryptedRow, plan: &TombstonePlan) -> Result<()> {
         let (workspace, inner) = (self.key_cache.workspace(), known.raw.id);
         let names = workspace.names();
         let keys = self.keys_of(Some(known.row.id), Some(inner))?;
@@ -175,7 +175,7 @@ impl Sealed {
             let plain = if plan.tombstones.contains(&seen.id) {
                 body = tombstone(plan.times.get(&seen.id).copied().unwrap_or_default()).to_body();
                 let digest = Digest::chain(parent.map(|parent| parent.link), body.as_bytes());
-                Plain {
+                PlainMessage {
                     id: plan.ids[&seen.id],
                     parent,
                     digest,
@@ -185,9 +185,9 @@ impl Sealed {
                     body: &body,
                 }
             } else if seen.parent.is_some_and(|parent| links.contains_key(&parent)) {
-                let plain = Plain::open(&mut owner_keys, names, inner, seen, &mut buffer);
+                let plain = PlainMessage::open(&mut owner_keys, names, inner, seen, &mut buffer);
                 let plain = plain.map_err(|failure| failure.of(&format!("the message `{}`", seen.id)))?;
-                Plain { parent, digest: rechained(&plain, parent), ..plain }
+                PlainMessage { parent, digest: rechained(&plain, parent), ..plain }
             } else {
                 return Ok(());
             };
@@ -208,7 +208,7 @@ impl Sealed {
 
 /// The digest of a message whose parent has another. What did not fit its digest
 /// before must not look sound because of it.
-fn rechained(plain: &Plain<'_>, parent: Option<Anchor>) -> Digest {
+fn rechained(plain: &PlainMessage<'_>, parent: Option<Anchor>) -> Digest {
     let before = Digest::chain(plain.parent.map(|parent| parent.link), plain.body.as_bytes());
     if before == plain.digest {
         Digest::chain(parent.map(|parent| parent.link), plain.body.as_bytes())

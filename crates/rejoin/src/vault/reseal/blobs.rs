@@ -4,12 +4,12 @@ use crate::error::Result;
 use crate::store::backend::{Batch, CommitHint, Rows};
 use crate::store::sealed::KEYS;
 use crate::store::sealed::batch::Attempts;
-use crate::store::sealed::keys::data_key::Use;
+use crate::store::sealed::keys::data_key::KeyUse;
 use crate::store::sealed::keys::names::{BLOB_NAME, owner_bytes, space_byte};
 use crate::store::sealed::records::blob::BLOB;
 use crate::store::sealed::records::named::{NAME, NAME_NAME};
 use crate::store::{BlobNames, Put, Safety, Space};
-use crate::vault::reseal::pass::{At, Pass};
+use crate::vault::reseal::pass::{At, ResealPass};
 
 /// How many bytes are stored with one write.
 const BATCH: usize = 4 << 20;
@@ -18,9 +18,9 @@ const BATCH: usize = 4 << 20;
 type Resealed = (Space, Vec<u8>, Vec<u8>);
 
 /// Re-encrypts blobs of a snapshot.
-type Reseal<'r, 'v> = dyn FnMut(&mut Pass<'v>, &dyn Rows) -> Result<Vec<Resealed>> + 'r;
+type Reseal<'r, 'v> = dyn FnMut(&mut ResealPass<'v>, &dyn Rows) -> Result<Vec<Resealed>> + 'r;
 
-impl<'v> Pass<'v> {
+impl<'v> ResealPass<'v> {
     /// Re-encrypts the blobs of the owner, except search segments: they are rebuilt.
     pub(crate) fn blobs(&mut self) -> Result<()> {
         for space in Space::ALL {
@@ -47,7 +47,7 @@ impl<'v> Pass<'v> {
                 looked = 0;
                 for name in left {
                     let place: [&[u8]; 3] = [&[space_byte(space)], &owner_bytes(pass.owner), name];
-                    let again = pass.sealed_blob(rows, space, name, At(Use::Blobs, BLOB, &place))?;
+                    let again = pass.sealed_blob(rows, space, name, At(KeyUse::Blobs, BLOB, &place))?;
                     size += again.as_ref().map_or(0, Vec::len);
                     sealed.extend(again.map(|bytes| (space, name.clone(), bytes)));
                     looked += 1;
@@ -66,7 +66,7 @@ impl<'v> Pass<'v> {
     fn own(&mut self) -> Result<()> {
         let Some(inner) = self.owner else { return Ok(()) };
         self.reseal(&mut |pass, rows| {
-            let at = At(Use::About, NAME, &[inner.as_bytes()]);
+            let at = At(KeyUse::About, NAME, &[inner.as_bytes()]);
             let own = pass.sealed_blob(rows, KEYS, NAME_NAME, at)?;
             Ok(own.map(|bytes| (KEYS, NAME_NAME.to_vec(), bytes)).into_iter().collect())
         })

@@ -8,26 +8,26 @@ use crate::model::{Branch, ConversationId, Digest, MessageId, Time};
 use crate::store::backend::{Amendment, ConversationRow};
 use crate::store::keeper::rewrite;
 use crate::store::sealed::failed::gone_past;
-use crate::store::sealed::keys::data_key::Use;
+use crate::store::sealed::keys::data_key::KeyUse;
 use crate::store::sealed::keys::names::message_bytes;
 use crate::store::sealed::records::message::{MESSAGE, NOTE};
 use crate::store::sealed::records::row::{BRANCH, FIRST, HEADER, LAST};
 use crate::store::{Change, Facets, Order, Selection, Store as _, Version, What};
-use crate::vault::reseal::pass::{At, Pass};
+use crate::vault::reseal::pass::{At, ResealPass};
 
 /// How many bytes of messages are held and rewritten at once.
 const BATCH: usize = 4 << 20;
 
 /// Messages of one batch.
 #[derive(Default)]
-struct Batch {
+struct ResealBatch {
     seen: u64,
     size: usize,
     messages: Vec<(MessageId, Digest, Vec<u8>)>,
     notes: Vec<(MessageId, u32, Vec<u8>)>,
 }
 
-impl Pass<'_> {
+impl ResealPass<'_> {
     pub(crate) fn conversation(&mut self, inner: ConversationId) -> Result<()> {
         let mut version = self.row(inner)?.version;
         let (before, mut offset) = (self.sealed, 0);
@@ -67,20 +67,20 @@ impl Pass<'_> {
     }
 
     /// Reads messages from an offset on, and re-encrypts those of old keys.
-    fn batch(&mut self, inner: ConversationId, offset: u64) -> Result<Batch> {
-        let mut batch = Batch::default();
+    fn batch(&mut self, inner: ConversationId, offset: u64) -> Result<ResealBatch> {
+        let mut batch = ResealBatch::default();
         let all = Selection::All { order: Order::OldestFirst, offset, limit: u64::MAX };
         let vault = self.vault;
         let read = vault.visit_sealed(inner, all, &mut |seen| {
             let (own, parent) = (message_bytes(Some(seen.id)), message_bytes(seen.parent));
             let place: [&[u8]; 3] = [inner.as_bytes(), &own, &parent];
-            if let Some(body) = self.sealed_in_row(At(Use::Bodies, MESSAGE, &place), seen.body)? {
+            if let Some(body) = self.sealed_in_row(At(KeyUse::Bodies, MESSAGE, &place), seen.body)? {
                 batch.size += body.len();
                 batch.messages.push((seen.id, seen.link, body));
             }
             if let Some(label) = seen.label
                 && let Some(label) =
-                    self.sealed_in_row(At(Use::About, NOTE, &[inner.as_bytes(), &own]), label)?
+                    self.sealed_in_row(At(KeyUse::About, NOTE, &[inner.as_bytes(), &own]), label)?
             {
                 batch.notes.push((seen.id, seen.seq, label));
             }
@@ -93,7 +93,7 @@ impl Pass<'_> {
         Ok(batch)
     }
 
-    fn store(&mut self, inner: ConversationId, batch: Batch, mut version: Version) -> Result<Version> {
+    fn store(&mut self, inner: ConversationId, batch: ResealBatch, mut version: Version) -> Result<Version> {
         if !batch.messages.is_empty() {
             version = self.rewrite(inner, &batch.messages, version)?;
         }
@@ -106,7 +106,7 @@ impl Pass<'_> {
     fn header(&mut self, inner: ConversationId, version: Version) -> Result<Version> {
         let row = self.row(inner)?;
         let facets = Facets::default();
-        match self.sealed_in_row(At(Use::About, HEADER, &[inner.as_bytes()]), &row.header)? {
+        match self.sealed_in_row(At(KeyUse::About, HEADER, &[inner.as_bytes()]), &row.header)? {
             None => Ok(version),
             Some(header) => self.amend(inner, version, &|| Amendment::Header(&facets, &header)),
         }
@@ -128,9 +128,9 @@ impl Pass<'_> {
         version: Version,
     ) -> Result<Version> {
         let row = self.row(inner)?;
-        let first = self.sealed_in_row(At(Use::About, FIRST, &[inner.as_bytes()]), &row.first)?;
+        let first = self.sealed_in_row(At(KeyUse::About, FIRST, &[inner.as_bytes()]), &row.first)?;
         // It is only counted: the trailer is encrypted in every commit.
-        self.sealed_in_row(At(Use::About, LAST, &[inner.as_bytes()]), &row.last)?;
+        self.sealed_in_row(At(KeyUse::About, LAST, &[inner.as_bytes()]), &row.last)?;
         let first = first.as_ref().unwrap_or(&row.first);
         self.vault.amend_raw(self.key, (inner, version), What::Rewritten, &mut |rows| {
             let new = messages.iter().map(|(id, link, body)| (*id, *link, body.as_slice()));
@@ -142,7 +142,7 @@ impl Pass<'_> {
         let row = self.row(inner)?;
         for branch in &row.branches {
             let place: [&[u8]; 2] = [inner.as_bytes(), &message_bytes(Some(branch.id))];
-            if let Some(title) = self.sealed_title(At(Use::About, BRANCH, &place), &branch.title)? {
+            if let Some(title) = self.sealed_title(At(KeyUse::About, BRANCH, &place), &branch.title)? {
                 let before = self.row(inner)?;
                 let Some(now) = before.branches.iter().find(|now| now.id == branch.id) else { continue };
                 let renewed = Branch { title, ..now.clone() };

@@ -22,7 +22,7 @@ pub(crate) fn random_run() -> RunId {
 
 /// How far an owner is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stage {
+pub(crate) enum ResealStage {
     /// The new key is there.
     Begun,
     /// The keys before are gone.
@@ -31,13 +31,13 @@ pub(crate) enum Stage {
 
 /// What is kept of a run for one owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Mark {
+pub(crate) struct ResealMark {
     pub(crate) run: RunId,
-    pub(crate) stage: Stage,
+    pub(crate) stage: ResealStage,
 }
 
-impl Mark {
-    pub(crate) const fn new(run: RunId, stage: Stage) -> Self {
+impl ResealMark {
+    pub(crate) const fn new(run: RunId, stage: ResealStage) -> Self {
         Self { run, stage }
     }
 
@@ -47,8 +47,8 @@ impl Mark {
         let broken = || Error::corrupt("the mark of the re-encryption is malformed");
         let (run, rest) = bytes.split_first_chunk().ok_or_else(broken)?;
         let stage = match rest.first() {
-            Some(0) => Stage::Begun,
-            Some(2) => Stage::Done,
+            Some(0) => ResealStage::Begun,
+            Some(2) => ResealStage::Done,
             _ => return Err(broken()),
         };
         Ok(Some(Self { run: *run, stage }))
@@ -56,8 +56,8 @@ impl Mark {
 
     pub(crate) fn to_bytes(self) -> Vec<u8> {
         let stage = match self.stage {
-            Stage::Begun => 0,
-            Stage::Done => 2,
+            ResealStage::Begun => 0,
+            ResealStage::Done => 2,
         };
         [&self.run[..], &[stage]].concat()
     }

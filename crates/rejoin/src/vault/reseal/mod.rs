@@ -18,7 +18,7 @@ mod run;
 
 pub use run::Reencrypted;
 
-use mark::{Mark, RunId, Stage};
+use mark::{ResealMark, ResealStage, RunId};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::ConversationId;
@@ -27,7 +27,7 @@ use crate::store::sealed::keys::key_cache::{DATA, MARK, blob};
 use crate::store::sealed::keys::workspace::MOST_KEYS;
 use crate::store::sealed::{KEYS, Sealed};
 use crate::store::{Put, Safety};
-use crate::vault::reseal::pass::Pass;
+use crate::vault::reseal::pass::ResealPass;
 
 /// How many passes concurrent writes may cause.
 const ATTEMPTS: usize = 100;
@@ -57,19 +57,22 @@ impl Sealed {
     fn try_reencrypt(&self, owner: Option<ConversationId>, run: RunId) -> Result<Renewed> {
         self.key_cache.renew()?;
         let Some(mut keys) = self.keys_at_hand(owner)? else { return Ok(Renewed::Gone) };
-        match Mark::read(self.inner.as_ref(), owner)?.filter(|mark| mark.run == run).map(|mark| mark.stage) {
-            Some(Stage::Done) => return Ok(Renewed::Done),
-            Some(Stage::Begun) => {}
+        match ResealMark::read(self.inner.as_ref(), owner)?
+            .filter(|mark| mark.run == run)
+            .map(|mark| mark.stage)
+        {
+            Some(ResealStage::Done) => return Ok(Renewed::Done),
+            Some(ResealStage::Begun) => {}
             // Each time before, there were records that do not open.
             None if keys.len() == MOST_KEYS => return Ok(Renewed::Damaged),
             None => keys.insert(0, DataKey::random()),
         }
-        self.put_keys(owner, &keys, Mark::new(run, Stage::Begun))?;
+        self.put_keys(owner, &keys, ResealMark::new(run, ResealStage::Begun))?;
         let damaged = self.reencrypt_until_done(owner, &keys)?;
         if damaged == 0 {
             keys.truncate(1);
         }
-        self.put_keys(owner, &keys, Mark::new(run, Stage::Done))?;
+        self.put_keys(owner, &keys, ResealMark::new(run, ResealStage::Done))?;
         Ok(if damaged == 0 { Renewed::Done } else { Renewed::Damaged })
     }
 
@@ -77,7 +80,7 @@ impl Sealed {
     /// decrypt.
     fn reencrypt_until_done(&self, owner: Option<ConversationId>, keys: &[DataKey]) -> Result<u64> {
         for _ in 0..ATTEMPTS {
-            let mut pass = Pass::new(self, owner, &keys[0]);
+            let mut pass = ResealPass::new(self, owner, &keys[0]);
             match pass.everything() {
                 // Somebody has changed the conversation since it was looked at.
                 Err(error) if error.kind() == ErrorKind::Conflict => {}
@@ -100,7 +103,7 @@ impl Sealed {
     }
 
     /// Stores the keys of an owner, and how far it is, in one write.
-    fn put_keys(&self, owner: Option<ConversationId>, keys: &[DataKey], mark: Mark) -> Result<()> {
+    fn put_keys(&self, owner: Option<ConversationId>, keys: &[DataKey], mark: ResealMark) -> Result<()> {
         let workspace = self.key_cache.workspace();
         let keys: Vec<u8> = keys.iter().flat_map(|key| workspace.wrap(key, owner)).collect();
         self.inner.put(&[own(owner, DATA, &keys), own(owner, MARK, &mark.to_bytes())], Safety::Synced)?;

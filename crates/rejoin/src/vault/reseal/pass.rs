@@ -3,13 +3,13 @@
 use crate::error::Result;
 use crate::model::ConversationId;
 use crate::store::sealed::Sealed;
-use crate::store::sealed::keys::data_key::{DataKey, Use};
+use crate::store::sealed::keys::data_key::{DataKey, KeyUse};
 use crate::store::sealed::keys::encoding::{from_text, to_text};
 use crate::store::sealed::keys::envelope::key_of;
 use crate::store::sealed::keys::key_cache::{OpenError, OwnerKeys};
 
 /// One re-encryption pass over an owner.
-pub(crate) struct Pass<'v> {
+pub(crate) struct ResealPass<'v> {
     pub(crate) vault: &'v Sealed,
     pub(crate) owner: Option<ConversationId>,
     pub(crate) key: &'v DataKey,
@@ -22,9 +22,9 @@ pub(crate) struct Pass<'v> {
 
 /// What a record is encrypted for: the use of its key, the context, and the place.
 #[derive(Clone, Copy)]
-pub(crate) struct At<'a>(pub(crate) Use, pub(crate) &'a str, pub(crate) &'a [&'a [u8]]);
+pub(crate) struct At<'a>(pub(crate) KeyUse, pub(crate) &'a str, pub(crate) &'a [&'a [u8]]);
 
-impl<'v> Pass<'v> {
+impl<'v> ResealPass<'v> {
     pub(crate) fn new(vault: &'v Sealed, owner: Option<ConversationId>, key: &'v DataKey) -> Self {
         Self { vault, owner, key, owner_keys: vault.key_cache.owner_keys(owner), sealed: 0, damaged: 0 }
     }

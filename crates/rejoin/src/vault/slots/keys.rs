@@ -19,7 +19,7 @@ use crate::store::sealed::{KEYS, Workspace};
 use crate::store::{Keeper, Put, Read, Safety, Store, durable};
 use crate::vault::slots::passphrase::Cost;
 use crate::vault::slots::record;
-use crate::vault::slots::record::{MOST_SLOTS, Record};
+use crate::vault::slots::record::{KeysRecord, MOST_SLOTS};
 use crate::vault::slots::slot::Slot;
 use crate::vault::slots::unlock;
 use crate::vault::slots::unlock::Keyholder;
@@ -92,7 +92,7 @@ pub struct SlotStatus {
 impl VaultStatus {
     /// What is known about the keys of a store; none when it is no vault.
     pub fn of(inner: &dyn Read) -> Result<Option<Self>> {
-        let Some((record, _)) = Record::read(inner)? else { return Ok(None) };
+        let Some((record, _)) = KeysRecord::read(inner)? else { return Ok(None) };
         let slot = |slot: &Slot| SlotStatus { id: slot.id, kind: slot.kind, created_at: slot.created_at };
         Ok(Some(Self {
             vault: record.vault,
@@ -145,7 +145,7 @@ impl Keys {
     pub fn create(&self, slots: &[NewSlot], at: Time) -> Result<Vec<Added>> {
         let _turn = self.take_turn()?;
         let inner = self.inner.as_ref();
-        if Record::read(inner)?.is_some() {
+        if KeysRecord::read(inner)?.is_some() {
             return Err(Error::conflict("a vault already exists"));
         }
         if unlock::is_sealed(inner)?.is_some() {
@@ -169,7 +169,7 @@ impl Keys {
             }
         }
         let (slots, added): (Vec<Slot>, Vec<Added>) = made.into_iter().unzip();
-        let bytes = Record::new(&workspace, slots.clone()).to_bytes(&workspace);
+        let bytes = KeysRecord::new(&workspace, slots.clone()).to_bytes(&workspace);
         // What belongs to no conversation is sealed too, from the beginning.
         let data = Wrap { owner: None, bytes: workspace.wrap(&DataKey::random(), None) };
         let puts = [data.put(), record::put(&bytes)];
@@ -177,7 +177,7 @@ impl Keys {
         // here, the next one to open it pins it.
         self.holder.pin().map_or(Ok(()), PinFiles::forget)?;
         if let Err(error) = inner.put(&puts, Safety::Synced) {
-            if self.shows_what_it_holds() && matches!(Record::read(inner), Ok(None)) {
+            if self.shows_what_it_holds() && matches!(KeysRecord::read(inner), Ok(None)) {
                 self.forget(&workspace, slots.iter());
             }
             return Err(error.during("make a vault"));
@@ -205,9 +205,9 @@ impl Keys {
         let (slot, added) = self.make(&workspace, new, at)?;
         record.slots.push(slot.clone());
         if let Err(error) = self.write(&record, &workspace) {
-            let is_missing = |record: &Record| record.slots.iter().all(|other| other.id != slot.id);
+            let is_missing = |record: &KeysRecord| record.slots.iter().all(|other| other.id != slot.id);
             if self.shows_what_it_holds()
-                && matches!(Record::read(self.inner.as_ref()), Ok(Some((record, _))) if is_missing(&record))
+                && matches!(KeysRecord::read(self.inner.as_ref()), Ok(Some((record, _))) if is_missing(&record))
             {
                 self.forget(&workspace, [&slot]);
             }
@@ -271,7 +271,7 @@ impl Keys {
         self.inner.put(&[nothing], Safety::Synced).is_ok()
     }
 
-    pub(crate) fn write(&self, record: &Record, workspace: &Workspace) -> Result<()> {
+    pub(crate) fn write(&self, record: &KeysRecord, workspace: &Workspace) -> Result<()> {
         self.inner.put(&[record::put(&record.to_bytes(workspace))], Safety::Synced)
     }
 

@@ -6,7 +6,7 @@ use unicode_normalization::UnicodeNormalization;
 use zeroize::Zeroizing;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::store::sealed::keys::key::Key;
+use crate::store::sealed::keys::key::SealingKey;
 use crate::vault::slots::Secret;
 use crate::vault::slots::encoding::Base64;
 
@@ -40,14 +40,14 @@ impl Default for Cost {
 
 /// The figures of a slot, as they are written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Figures {
+pub(crate) struct PassphraseCost {
     memory_kib: u32,
     passes: u32,
     lanes: u32,
     salt: Base64,
 }
 
-impl Figures {
+impl PassphraseCost {
     /// Figures with a salt of their own.
     pub(crate) fn new(cost: Cost) -> Result<Self> {
         let mut salt = vec![0; *SALT.start()];
@@ -75,7 +75,7 @@ impl Figures {
     }
 
     /// The slot key of a passphrase.
-    pub(crate) fn key(&self, passphrase: &Secret) -> Result<Key> {
+    pub(crate) fn key(&self, passphrase: &Secret) -> Result<SealingKey> {
         let text = passphrase.as_text().ok_or_else(|| denied("the passphrase is not text"))?;
         let text: Zeroizing<String> = Zeroizing::new(text.nfkc().collect());
         let argon = Argon2::new(Algorithm::Argon2id, Version::V0x13, self.params()?);
@@ -83,7 +83,7 @@ impl Figures {
         argon.hash_password_into(text.as_bytes(), &self.salt.0, key.as_mut()).map_err(|cause| {
             Error::new(ErrorKind::Unavailable, "make a key of the passphrase").because(cause.to_string())
         })?;
-        Ok(Key::from_slice(key.as_slice()).expect("it has the length of a key"))
+        Ok(SealingKey::from_slice(key.as_slice()).expect("it has the length of a key"))
     }
 
     fn params(&self) -> Result<Params> {
@@ -112,11 +112,11 @@ fn denied(message: &str) -> Error {
 mod tests {
     use super::*;
 
-    fn figures(memory_kib: u32, passes: u32, lanes: u32) -> Figures {
-        Figures { memory_kib, passes, lanes, salt: Base64(b"somesalt-of-16-b".to_vec()) }
+    fn figures(memory_kib: u32, passes: u32, lanes: u32) -> PassphraseCost {
+        PassphraseCost { memory_kib, passes, lanes, salt: Base64(b"somesalt-of-16-b".to_vec()) }
     }
 
-    fn key(figures: &Figures, passphrase: &str) -> Vec<u8> {
+    fn key(figures: &PassphraseCost, passphrase: &str) -> Vec<u8> {
         figures.key(&Secret::from(passphrase.to_owned())).unwrap().expose().to_vec()
     }
 
@@ -132,7 +132,10 @@ mod tests {
 
     #[test]
     fn the_figures_that_are_written_are_accepted() {
-        assert_eq!(Figures::new(Cost::default()).unwrap().check().map_err(|error| error.kind()), Ok(()));
+        assert_eq!(
+            PassphraseCost::new(Cost::default()).unwrap().check().map_err(|error| error.kind()),
+            Ok(())
+        );
     }
 
     #[test]
@@ -169,7 +172,7 @@ mod tests {
 
     #[test]
     fn a_salt_that_argon2_refuses_is_an_error() {
-        let figures = Figures { salt: Base64(b"short".to_vec()), ..figures(64, 1, 1) };
+        let figures = PassphraseCost { salt: Base64(b"short".to_vec()), ..figures(64, 1, 1) };
 
         let refused = figures.key(&Secret::from("correct horse".to_owned())).unwrap_err();
 

@@ -10,7 +10,7 @@ use zeroize::Zeroizing;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::store::sealed::KEYS;
-use crate::store::sealed::keys::key::{Key, KeyId};
+use crate::store::sealed::keys::key::{KeyId, SealingKey};
 use crate::store::sealed::keys::key_cache::RECORD;
 use crate::store::sealed::keys::workspace::Workspace;
 use crate::store::{BlobNames, Put, Read};
@@ -32,7 +32,7 @@ const MOST_RETIRED: usize = 8;
 
 /// The record of a vault's keys.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Record {
+pub(crate) struct KeysRecord {
     version: u32,
     pub(crate) vault: VaultId,
     pub(crate) epoch: u64,
@@ -42,7 +42,7 @@ pub(crate) struct Record {
     pub(crate) retired: Vec<Retired>,
     /// Slots whose secrets are still to be removed from their places.
     #[serde(default)]
-    pub(crate) replaced: Vec<Replaced>,
+    pub(crate) replaced: Vec<ReplacedSlot>,
     pub(crate) slots: Vec<Slot>,
 }
 
@@ -59,7 +59,7 @@ pub(crate) struct Retired {
 
 impl Retired {
     /// The key, which one of its slots opens.
-    pub(crate) fn open(&self, vault: VaultId, slot: &Slot, pair: &Pair) -> Result<(KeyId, Key)> {
+    pub(crate) fn open(&self, vault: VaultId, slot: &Slot, pair: &Pair) -> Result<(KeyId, SealingKey)> {
         let id = KeyId::from_bytes(self.key.0);
         Ok((id, slot.unseal(vault, self.epoch, id, pair)?))
     }
@@ -67,18 +67,18 @@ impl Retired {
 
 /// A slot that is gone, while its secret may still be in its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Replaced {
+pub(crate) struct ReplacedSlot {
     pub(crate) id: SlotId,
     pub(crate) kind: SlotKind,
 }
 
 /// The version alone, which says whether the rest can be understood.
 #[derive(Deserialize)]
-struct Versioned {
+struct KeysRecordVersion {
     version: u32,
 }
 
-impl Record {
+impl KeysRecord {
     /// The record of a workspace whose slots were made for it.
     pub(crate) fn new(workspace: &Workspace, slots: Vec<Slot>) -> Self {
         let vault = VaultId::of(workspace.vault());
@@ -114,7 +114,7 @@ impl Record {
 
     /// Reads the record of a store, with the bytes that its last field vouches
     /// for; none when the store has none.
-    pub(crate) fn read(inner: &dyn Read) -> Result<Option<(Self, Written)>> {
+    pub(crate) fn read(inner: &dyn Read) -> Result<Option<(Self, RecordBytes)>> {
         let mut bytes = None;
         inner.get(KEYS, None, BlobNames::One(RECORD), &mut |_, found| {
             bytes = Some(found.to_vec());
@@ -124,17 +124,17 @@ impl Record {
     }
 
     /// Reads a record. Nothing vouches for it yet.
-    pub(crate) fn parse(bytes: &[u8]) -> Result<(Self, Written)> {
+    pub(crate) fn parse(bytes: &[u8]) -> Result<(Self, RecordBytes)> {
         let broken = |why: &str| Error::corrupt(format!("the vault's key record is damaged: {why}"));
         if bytes.len() > LONGEST {
             return Err(broken("it is too long"));
         }
-        let versioned: Versioned =
+        let versioned: KeysRecordVersion =
             serde_json::from_slice(bytes).map_err(|cause| broken("it does not read").because(cause))?;
         if versioned.version != VERSION {
             return Err(other_version(versioned.version));
         }
-        let written = Written::of(bytes).ok_or_else(|| broken("nothing vouches for it"))?;
+        let written = RecordBytes::of(bytes).ok_or_else(|| broken("nothing vouches for it"))?;
         let record: Self = serde_json::from_slice(&written.body)
             .map_err(|cause| broken("it does not read").because(cause))?;
         if record.slots.is_empty() || record.slots.len() > MOST_SLOTS {
@@ -169,11 +169,11 @@ impl Record {
 
     /// The workspace of this record, without keys from before, once its key is known. Fails unless
     /// the record is as its owner wrote it.
-    pub(crate) fn workspace(&self, key: Key, written: &Written) -> Result<Workspace> {
+    pub(crate) fn workspace(&self, key: SealingKey, written: &RecordBytes) -> Result<Workspace> {
         let broken = || Error::corrupt("the vault's key record was changed without the key");
         let wrapping = Workspace::wrapping_of(self.key(), &key);
         let inside = wrapping.open(NAMES, &[self.vault.as_bytes()], &self.names.0).map(Zeroizing::new);
-        let names = Key::from_slice(&inside.map_err(|_| broken())?).ok_or_else(broken)?;
+        let names = SealingKey::from_slice(&inside.map_err(|_| broken())?).ok_or_else(broken)?;
         let workspace = Workspace::of(self.vault.to_key_id(), self.epoch, self.key(), key, names);
         if mac(&workspace, &written.body) != written.mac {
             return Err(broken());
@@ -199,12 +199,12 @@ fn other_version(version: u32) -> Error {
 
 /// A record as it was found: the bytes without the last field, and that field.
 #[derive(Debug)]
-pub(crate) struct Written {
+pub(crate) struct RecordBytes {
     body: Vec<u8>,
     mac: [u8; 32],
 }
 
-impl Written {
+impl RecordBytes {
     fn of(bytes: &[u8]) -> Option<Self> {
         let at = memchr::memmem::rfind(bytes, MAC_FIELD)?;
         let text = bytes[at + MAC_FIELD.len()..].strip_suffix(b"\"}")?;

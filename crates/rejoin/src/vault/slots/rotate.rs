@@ -14,12 +14,12 @@
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{ConversationId, Time};
 use crate::store::newest_stamp;
-use crate::store::sealed::{Key, KeyId, Workspace};
+use crate::store::sealed::{KeyId, SealingKey, Workspace};
 use crate::store::{Put, Safety, Stamp};
 use crate::vault::slots::keys::Keys;
 use crate::vault::slots::passphrase::Cost;
 use crate::vault::slots::record;
-use crate::vault::slots::record::{Record, Replaced};
+use crate::vault::slots::record::{KeysRecord, ReplacedSlot};
 use crate::vault::slots::slot::Slot;
 use crate::vault::slots::{Secret, SlotId, VaultId, wraps};
 
@@ -43,7 +43,7 @@ pub struct Rotated {
 }
 
 /// What the one write did.
-struct Switched {
+struct RotatedKeys {
     /// How many data keys were rewrapped.
     keys: u64,
     /// Whose data keys did not open. Whoever makes a conversation may be about to wrap its key with the key
@@ -99,7 +99,7 @@ impl Keys {
             before.vault(),
             before.epoch() + 1,
             KeyId::random(),
-            Key::random(),
+            SealingKey::random(),
             before.name_key().clone(),
         );
         let (mut kept, mut unreached) = (Vec::new(), Vec::new());
@@ -107,7 +107,7 @@ impl Keys {
         let mut replaced = record.replaced.clone();
         let mut slots = Vec::new();
         for slot in &record.slots {
-            let gone = Replaced { id: slot.id, kind: slot.kind };
+            let gone = ReplacedSlot { id: slot.id, kind: slot.kind };
             if removed == Some(slot.id) {
                 replaced.extend(slot.kind.has_place().then_some(gone));
                 continue;
@@ -128,14 +128,14 @@ impl Keys {
                 }
             }
         }
-        let mut record = Record::new(&next, slots).retire(record);
+        let mut record = KeysRecord::new(&next, slots).retire(record);
         record.replaced = replaced;
         let switched = match self.switch(&record, &before, &next) {
             Ok(done) => done,
             Err(error) => {
-                let is_old = |found: &Record| found.epoch == before.epoch();
+                let is_old = |found: &KeysRecord| found.epoch == before.epoch();
                 if self.shows_what_it_holds()
-                    && matches!(Record::read(inner), Ok(Some((found, _))) if is_old(&found))
+                    && matches!(KeysRecord::read(inner), Ok(Some((found, _))) if is_old(&found))
                 {
                     self.forget(&next, &fresh);
                 }
@@ -168,7 +168,7 @@ impl Keys {
     }
 
     /// The one write.
-    fn switch(&self, record: &Record, before: &Workspace, next: &Workspace) -> Result<Switched> {
+    fn switch(&self, record: &KeysRecord, before: &Workspace, next: &Workspace) -> Result<RotatedKeys> {
         let inner = self.inner.as_ref();
         let bytes = record.to_bytes(next);
         let mut attempt = 1;
@@ -182,7 +182,7 @@ impl Keys {
             match inner.put(&puts, Safety::Synced) {
                 Ok(()) => {
                     let keys = found.wraps.len() as u64;
-                    return Ok(Switched { keys, unreadable: found.unreadable, seen });
+                    return Ok(RotatedKeys { keys, unreadable: found.unreadable, seen });
                 }
                 // A conversation was removed after it was listed; nothing was written.
                 Err(error) if error.kind() == ErrorKind::NotFound && attempt < ATTEMPTS => attempt += 1,
@@ -194,7 +194,7 @@ impl Keys {
     /// Steps 3 to 5, for these owners.
     fn finish(
         &self,
-        mut record: Record,
+        mut record: KeysRecord,
         workspace: &Workspace,
         owners: &[Option<ConversationId>],
     ) -> Result<()> {
@@ -218,7 +218,7 @@ impl Keys {
     }
 }
 
-fn refuse_last(record: &Record, id: SlotId) -> Result<()> {
+fn refuse_last(record: &KeysRecord, id: SlotId) -> Result<()> {
     if record.slots.iter().all(|slot| slot.id != id) {
         return Err(Error::not_found(format!("the vault has no slot `{id}`")));
     }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use zeroize::Zeroizing;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::store::durable::{self, Existing};
+use crate::store::durable::{self, Overwrite};
 use crate::vault::slots::{Secret, SlotId, SlotKind, VaultId};
 
 /// Stores the secrets of slots, outside the vault's store.
@@ -95,7 +95,7 @@ impl SecretStore for SecretFiles {
         let written = durable::create_private_directory(&path)
             .and_then(|()| durable::draft(&path))
             .and_then(|draft| durable::write_at(draft.as_file(), 0, secret.as_bytes()).map(|()| draft))
-            .and_then(|draft| durable::publish(draft, &path, Existing::Replace));
+            .and_then(|draft| durable::publish(draft, &path, Overwrite::Replace));
         written.map_err(|cause| {
             Error::new(ErrorKind::Unavailable, format!("write the key file `{}`", path.display()))
                 .because(cause)

@@ -7,13 +7,13 @@ use zeroize::Zeroizing;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::Time;
 use crate::store::sealed::keys::envelope::Sealer;
-use crate::store::sealed::keys::key::{Key, KeyId};
+use crate::store::sealed::keys::key::{KeyId, SealingKey};
 use crate::store::sealed::keys::workspace::Workspace;
 use crate::vault::slots::encoding::Base64;
 use crate::vault::slots::key_pair;
 use crate::vault::slots::key_pair::Pair;
 use crate::vault::slots::passphrase;
-use crate::vault::slots::passphrase::{Cost, Figures};
+use crate::vault::slots::passphrase::{Cost, PassphraseCost};
 use crate::vault::slots::{Secret, SlotId, SlotKind, VaultId, recovery};
 
 const PRIVATE: &str = "rejoin/vault/slot/1\n";
@@ -32,7 +32,7 @@ pub(crate) struct Slot {
     public: Base64,
     private: Base64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    argon2: Option<Figures>,
+    argon2: Option<PassphraseCost>,
     workspace: Base64,
 }
 
@@ -48,7 +48,7 @@ impl Slot {
         let argon2 = match kind {
             SlotKind::Passphrase => {
                 passphrase::check_new(secret)?;
-                Some(Figures::new(cost)?)
+                Some(PassphraseCost::new(cost)?)
             }
             SlotKind::Keyring | SlotKind::Recovery | SlotKind::File => None,
         };
@@ -75,7 +75,7 @@ impl Slot {
         if self.argon2.is_some() != (self.kind == SlotKind::Passphrase) {
             return Err(self.broken("its figures do not fit its kind"));
         }
-        self.argon2.as_ref().map_or(Ok(()), Figures::check)?;
+        self.argon2.as_ref().map_or(Ok(()), PassphraseCost::check)?;
         self.public().map(drop)
     }
 
@@ -110,18 +110,18 @@ impl Slot {
     }
 
     /// The workspace key that was sealed to the slot.
-    pub(crate) fn unseal(&self, vault: VaultId, epoch: u64, id: KeyId, pair: &Pair) -> Result<Key> {
+    pub(crate) fn unseal(&self, vault: VaultId, epoch: u64, id: KeyId, pair: &Pair) -> Result<SealingKey> {
         let broken = || self.broken("what is sealed to it does not open");
         let (ephemeral, envelope) = self.workspace.0.split_first_chunk().ok_or_else(broken)?;
         let key = shared_key(pair, ephemeral, ephemeral, &pair.public)?;
         let place: &[&[u8]] = &[vault.as_bytes(), self.id.as_bytes(), &epoch.to_be_bytes()];
         let inside = Sealer::new(id, &key).open(WORKSPACE, place, envelope).map(Zeroizing::new);
-        Key::from_slice(&inside.map_err(|_| broken())?).ok_or_else(broken)
+        SealingKey::from_slice(&inside.map_err(|_| broken())?).ok_or_else(broken)
     }
 
-    fn key(&self, secret: &Secret) -> Result<Key> {
+    fn key(&self, secret: &Secret) -> Result<SealingKey> {
         let derived = |secret: &Secret, info| {
-            Key::from_slice(secret.as_bytes())
+            SealingKey::from_slice(secret.as_bytes())
                 .map(|key| key.derive(info))
                 .ok_or_else(|| self.broken("its secret has another length"))
         };
@@ -156,9 +156,9 @@ fn shared_key(
     theirs: &[u8; key_pair::LENGTH],
     ephemeral: &[u8; key_pair::LENGTH],
     public: &[u8; key_pair::LENGTH],
-) -> Result<Key> {
+) -> Result<SealingKey> {
     let shared = own.shared_with(theirs)?;
-    let shared = Key::from_slice(shared.as_slice()).expect("it has the length of a key");
+    let shared = SealingKey::from_slice(shared.as_slice()).expect("it has the length of a key");
     Ok(shared.derive_salted(&[ephemeral.as_slice(), public].concat(), WORKSPACE))
 }
 
@@ -168,7 +168,7 @@ mod tests {
 
     fn workspace() -> Workspace {
         let [vault, id] = [1, 2].map(|byte| KeyId::from_bytes([byte; 16]));
-        let [key, names] = [3, 4].map(|byte| Key::from_slice(&[byte; 32]).unwrap());
+        let [key, names] = [3, 4].map(|byte| SealingKey::from_slice(&[byte; 32]).unwrap());
         Workspace::of(vault, 1, id, key, names)
     }
 

@@ -8,7 +8,7 @@ use crate::store::sealed::{KEYS, Unlock, Workspace};
 use crate::store::{BlobNames, ListQuery, Read, Space, Store};
 use crate::vault::PinFiles;
 use crate::vault::slots::key_pair::Pair;
-use crate::vault::slots::record::{Record, Written};
+use crate::vault::slots::record::{KeysRecord, RecordBytes};
 use crate::vault::slots::slot;
 use crate::vault::slots::slot::Slot;
 use crate::vault::slots::{Secret, SecretStores, SlotId, SlotKind, VaultId};
@@ -88,16 +88,16 @@ impl Keyholder {
     }
 
     /// Reads the record of a store and opens it.
-    pub(crate) fn open(&self, inner: &dyn Store) -> Result<(Record, Workspace)> {
+    pub(crate) fn open(&self, inner: &dyn Store) -> Result<(KeysRecord, Workspace)> {
         let (record, workspace) = self.open_any(inner)?;
         self.pin.as_ref().map_or(Ok(()), |pin| pin.check(&workspace))?;
         Ok((record, workspace))
     }
 
     /// The same, of any vault with the id that is pinned. Nobody is asked for what opens another one.
-    fn open_any(&self, inner: &dyn Store) -> Result<(Record, Workspace)> {
+    fn open_any(&self, inner: &dyn Store) -> Result<(KeysRecord, Workspace)> {
         let read = || {
-            let Some((record, written)) = Record::read(inner)? else { return Err(self.no_vault(inner)) };
+            let Some((record, written)) = KeysRecord::read(inner)? else { return Err(self.no_vault(inner)) };
             self.pin.as_ref().map_or(Ok(()), |pin| pin.expect(record.vault))?;
             Ok((record, written))
         };
@@ -132,7 +132,11 @@ impl Keyholder {
     }
 
     /// Opens a record without asking anybody, or says why no place helped.
-    fn open_with_places(&self, record: &Record, written: &Written) -> Result<Result<Workspace, Vec<String>>> {
+    fn open_with_places(
+        &self,
+        record: &KeysRecord,
+        written: &RecordBytes,
+    ) -> Result<Result<Workspace, Vec<String>>> {
         if let Some((id, pair)) = self.opened().clone()
             && let Some(slot) = record.slots.iter().find(|slot| slot.id == id)
         {
@@ -160,7 +164,12 @@ impl Keyholder {
         slot.open(vault, &secret)
     }
 
-    fn enter_asking(&self, record: &Record, written: &Written, obstacles: Vec<String>) -> Result<Workspace> {
+    fn enter_asking(
+        &self,
+        record: &KeysRecord,
+        written: &RecordBytes,
+        obstacles: Vec<String>,
+    ) -> Result<Workspace> {
         let mut kinds: Vec<SlotKind> =
             record.slots.iter().map(|slot| slot.kind).filter(|kind| !kind.has_place()).collect();
         kinds.sort();
@@ -188,8 +197,8 @@ impl Keyholder {
     /// Tries a secret on every slot of its kind.
     fn enter_with(
         &self,
-        record: &Record,
-        written: &Written,
+        record: &KeysRecord,
+        written: &RecordBytes,
         kind: SlotKind,
         secret: &Secret,
     ) -> Result<Workspace> {
@@ -208,7 +217,13 @@ impl Keyholder {
         ))
     }
 
-    fn enter(&self, record: &Record, written: &Written, slot: &Slot, pair: Pair) -> Result<Workspace> {
+    fn enter(
+        &self,
+        record: &KeysRecord,
+        written: &RecordBytes,
+        slot: &Slot,
+        pair: Pair,
+    ) -> Result<Workspace> {
         let workspace = self.opened_by(record, written, slot, &pair)?;
         *self.opened() = Some((slot.id, pair));
         Ok(workspace)
@@ -218,7 +233,13 @@ impl Keyholder {
     ///
     /// Whoever opens a slot of now could open one of then: it is the same, or its secret is still in its
     /// place. Once that is removed, nothing is wrapped with the key from before.
-    fn opened_by(&self, record: &Record, written: &Written, slot: &Slot, pair: &Pair) -> Result<Workspace> {
+    fn opened_by(
+        &self,
+        record: &KeysRecord,
+        written: &RecordBytes,
+        slot: &Slot,
+        pair: &Pair,
+    ) -> Result<Workspace> {
         let vault = record.vault;
         let key = slot.unseal(vault, record.epoch, record.key(), pair)?;
         let mut workspace = record.workspace(key, written)?;

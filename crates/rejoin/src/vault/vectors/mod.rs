@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 
 use crate::model::{ConversationId, Digest, MessageId, Time};
 use crate::store::Space;
-use crate::store::sealed::keys::data_key::{DataKey, Use};
+use crate::store::sealed::keys::data_key::{DataKey, KeyUse};
 use crate::store::sealed::keys::envelope::Broken;
-use crate::store::sealed::keys::key::{Key, KeyId};
+use crate::store::sealed::keys::key::{KeyId, SealingKey};
 use crate::store::sealed::keys::names::message_bytes;
 use crate::store::sealed::keys::workspace::Workspace;
 
@@ -21,9 +21,9 @@ fn digest(text: &str) -> Digest {
     Digest::from_bytes(sha2::Sha256::digest(text).into())
 }
 
-fn counting(from: u8) -> Key {
+fn counting(from: u8) -> SealingKey {
     let bytes: Vec<u8> = (from..from + 32).collect();
-    Key::from_slice(&bytes).unwrap()
+    SealingKey::from_slice(&bytes).unwrap()
 }
 
 fn workspace() -> Workspace {
@@ -87,7 +87,7 @@ fn made() -> Value {
                 &[key.key().expose()],
             ),
         ].concat()),
-        "sealed message": hex(&key.sealer(Use::Bodies).seal_with(
+        "sealed message": hex(&key.sealer(KeyUse::Bodies).seal_with(
             nonce,
             "rejoin/vault/message/1\n",
             &[inner.as_bytes(), &own, &parents],
@@ -101,13 +101,13 @@ fn made() -> Value {
                 br#"{"role":"user"}"#,
             ],
         )),
-        "sealed note": hex(&key.sealer(Use::About).seal_with(
+        "sealed note": hex(&key.sealer(KeyUse::About).seal_with(
             nonce,
             "rejoin/vault/note/1\n",
             &[inner.as_bytes(), &own],
             &[br#"{"label":"x","pinned":true}"#],
         )),
-        "sealed blob": hex(&key.sealer(Use::Blobs).seal_with(
+        "sealed blob": hex(&key.sealer(KeyUse::Blobs).seal_with(
             nonce,
             "rejoin/vault/blob/1\n",
             &[&[4], inner.as_bytes(), &source],

@@ -13,12 +13,12 @@ use crate::model::{ConversationId, Head, Hold, MessageId, Status, Time, WordQuer
 use crate::store::backend::{
     Append, Backend, Batch, CommitHint, Edit, LogEntry, NewConversation, NewMessage,
 };
-use crate::store::index::{Draft, Ids};
-use crate::store::sealed::keys::data_key::Use;
+use crate::store::index::{DraftSegment, Ids};
+use crate::store::sealed::keys::data_key::KeyUse;
 use crate::store::sealed::keys::encoding::from_text;
 use crate::store::sealed::keys::envelope::Broken;
 use crate::store::sealed::records::named::{NAME, seal_name};
-use crate::store::sealed::records::numbers::Numbers;
+use crate::store::sealed::records::numbers::ConversationNumbers;
 use crate::store::sealed::records::row::{FIRST, HEADER, LAST, SealedHeader, SealedTrailer, seal_first};
 use crate::store::sealed::{KEYS, QUARANTINE, SEGMENTS, VaultStore};
 use crate::store::{
@@ -140,7 +140,7 @@ fn vault() -> VaultStore {
 /// What is inside an envelope.
 fn inside(tag: &str, mut envelope: Vec<u8>) -> String {
     let inside =
-        data_key().open_in_place(Use::About, tag, &[inner().as_bytes()], &mut envelope).unwrap().to_vec();
+        data_key().open_in_place(KeyUse::About, tag, &[inner().as_bytes()], &mut envelope).unwrap().to_vec();
     String::from_utf8(inside).unwrap()
 }
 
@@ -225,13 +225,19 @@ fn headers_and_previews_are_written_as_the_other_program_writes_them() {
         active: NOW.as_micros(),
         head: Some(message("Ada1")),
         digest: Some(digest("parent")),
-        numbers: Numbers { version: 1, next: 2, messages: 1, head: Some(1), branches: Vec::new() },
+        numbers: ConversationNumbers {
+            version: 1,
+            next: 2,
+            messages: 1,
+            head: Some(1),
+            branches: Vec::new(),
+        },
         preview: "Where to eat?".to_owned(),
     };
     let (workspace, branch) = (workspace(), message("Ada2"));
     let branches =
         vec![(workspace.names().branch(inner(), branch), workspace.names().message(inner(), branch))];
-    let numbers = Numbers { version: 3, next: 4, messages: 3, head: Some(1), branches };
+    let numbers = ConversationNumbers { version: 3, next: 4, messages: 3, head: Some(1), branches };
     let forked = SealedTrailer { numbers, preview: last.preview.clone(), ..last };
 
     let written = [
@@ -307,7 +313,7 @@ fn words_are_found_in_its_segment() {
 
 #[test]
 fn a_segment_is_written_as_the_other_program_writes_it() {
-    let mut draft = Draft::after(0);
+    let mut draft = DraftSegment::after(0);
     let mut add = |seq, micros, text, size| {
         draft.add(seq, message(&format!("Ada{seq}")), Time::from_micros(micros), text, size);
     };

@@ -7,9 +7,9 @@ use rejoin::{ConversationId, Error, ErrorKind, Result};
 
 use super::{Broken, Fault, Hook};
 
-use crate::look::Shown;
+use crate::look::ReadMessage;
 
-fn shown(store: &Broken, id: ConversationId, what: Selection<'_>) -> Result<Vec<Shown>> {
+fn shown(store: &Broken, id: ConversationId, what: Selection<'_>) -> Result<Vec<ReadMessage>> {
     let mut all = Vec::new();
     store.inner.read(id, what, &mut |seen| {
         all.push(seen.into());
@@ -18,7 +18,7 @@ fn shown(store: &Broken, id: ConversationId, what: Selection<'_>) -> Result<Vec<
     Ok(all)
 }
 
-fn show(messages: &[Shown], visit: &mut dyn FnMut(Seen<'_>) -> Result<()>) -> Result<()> {
+fn show(messages: &[ReadMessage], visit: &mut dyn FnMut(Seen<'_>) -> Result<()>) -> Result<()> {
     messages.iter().try_for_each(|shown| {
         visit(Seen {
             id: shown.id,
@@ -39,7 +39,7 @@ const ALL: Selection<'static> = Selection::All { order: Order::OldestFirst, offs
 fn altered(
     (store, id, what): (&Broken, ConversationId, Selection<'_>),
     visit: &mut dyn FnMut(Seen<'_>) -> Result<()>,
-    alter: impl FnOnce(&mut Vec<Shown>),
+    alter: impl FnOnce(&mut Vec<ReadMessage>),
 ) -> Result<()> {
     let mut messages = shown(store, id, what)?;
     alter(&mut messages);

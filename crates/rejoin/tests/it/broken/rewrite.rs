@@ -5,7 +5,7 @@ use rejoin::{ConversationId, Digest, ErrorKind, Result, Time};
 
 use super::{Broken, Fault, Hook};
 
-use crate::look::Shown;
+use crate::look::ReadMessage;
 
 /// Amends, and does a rewrite in a way of its own.
 fn rewriting(
@@ -19,18 +19,18 @@ fn rewriting(
 }
 
 /// All messages as they stand in the store.
-fn everything(store: &Broken, id: ConversationId) -> Result<Vec<Shown>> {
+fn everything(store: &Broken, id: ConversationId) -> Result<Vec<ReadMessage>> {
     let mut shown = Vec::new();
     let all = Selection::All { order: Order::OldestFirst, offset: 0, limit: u64::MAX };
     store.inner.read(id, all, &mut |seen| {
-        shown.push(Shown::from(seen));
+        shown.push(ReadMessage::from(seen));
         Ok(())
     })?;
     Ok(shown)
 }
 
 /// These messages as they stand in the store.
-fn stored(store: &Broken, id: ConversationId, messages: &[Rewritten<'_>]) -> Result<Vec<Shown>> {
+fn stored(store: &Broken, id: ConversationId, messages: &[Rewritten<'_>]) -> Result<Vec<ReadMessage>> {
     let shown = everything(store, id)?;
     let of = |message: &Rewritten<'_>| shown.iter().find(|shown| shown.id == message.id).cloned();
     Ok(messages.iter().filter_map(of).collect())

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use rejoin::store::{MemoryStore, Order, Read, Seen, Selection, Store, VaultStore};
 use rejoin::{Error, ErrorKind, Result};
 
-use crate::look::Shown;
+use crate::look::ReadMessage;
 use crate::vault::altered::{Altered, Kept, altered, kept};
 use crate::vault::sealed;
 use crate::vault::write::{Said, append, conversation, inner_names, messages, open};
@@ -47,7 +47,7 @@ struct Long {
     inner: Arc<Altered>,
     vault: VaultStore,
     records: Vec<Kept>,
-    whole: Vec<Shown>,
+    whole: Vec<ReadMessage>,
 }
 
 impl Long {
@@ -62,7 +62,7 @@ impl Long {
     }
 
     /// What a read shows where messages at some places are others, and how it ends.
-    fn read(&self, others: &[(usize, Kept)]) -> (Vec<Shown>, Result<()>) {
+    fn read(&self, others: &[(usize, Kept)]) -> (Vec<ReadMessage>, Result<()>) {
         let mut shown = self.records.clone();
         others.iter().for_each(|(place, other)| shown[*place] = other.clone());
         self.inner.backend().0.show(shown);
@@ -75,7 +75,7 @@ impl Long {
     }
 
     /// Everything but the messages at these places.
-    fn without(&self, places: &[usize]) -> Vec<Shown> {
+    fn without(&self, places: &[usize]) -> Vec<ReadMessage> {
         let left = self.whole.iter().enumerate().filter(|(place, _)| !places.contains(place));
         left.map(|(_, shown)| shown.clone()).collect()
     }
@@ -96,7 +96,7 @@ fn a_long_conversation_is_shown_as_it_was_appended() {
     talk(&vault);
     let last = format!("m{}", MESSAGES - 1).parse().unwrap();
     let read = |store: &dyn Read, what: Selection<'_>| {
-        let mut shown: Vec<Shown> = Vec::new();
+        let mut shown: Vec<ReadMessage> = Vec::new();
         let show = &mut |seen: Seen<'_>| {
             shown.push(seen.into());
             Ok(())

@@ -6,7 +6,7 @@ use rejoin::store::{
 };
 use rejoin::{ConversationId, Digest, Message, MessageId, Result, Time};
 
-use crate::look::Shown;
+use crate::look::ReadMessage;
 
 pub(super) const NOW: Time = Time::from_micros(1_800_000_000_000_000);
 
@@ -74,7 +74,7 @@ pub(super) fn append(
 }
 
 /// Every message of a conversation.
-pub(super) fn messages(store: &dyn Read, id: ConversationId) -> Result<Vec<Shown>> {
+pub(super) fn messages(store: &dyn Read, id: ConversationId) -> Result<Vec<ReadMessage>> {
     let mut all = Vec::new();
     let everything = Selection::All { order: Order::OldestFirst, offset: 0, limit: u64::MAX };
     store.read(id, everything, &mut |seen| {

@@ -2,14 +2,14 @@
 
 use std::ops::Range;
 
-use super::Source;
+use super::TextSource;
 use super::sentences;
 use super::words::{self, is_ideograph};
 use crate::ops::view::FactKind;
 
 /// A fact in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Found<'a> {
+pub(super) struct FoundFact<'a> {
     /// Where it begins.
     pub(super) place: usize,
     pub(super) kind: FactKind,
@@ -17,10 +17,10 @@ pub(super) struct Found<'a> {
 }
 
 /// The facts of a text, in order; of those that begin at one place, the longest first.
-pub(super) fn of(text: &str, source: Source) -> Vec<Found<'_>> {
+pub(super) fn of(text: &str, source: TextSource) -> Vec<FoundFact<'_>> {
     let mut found = Vec::new();
     in_words(text, &mut found);
-    if source != Source::Machine {
+    if source != TextSource::Machine {
         sentences::quotes(text, &mut found);
         sentences::decisions(text, source, &mut found);
     }
@@ -28,7 +28,7 @@ pub(super) fn of(text: &str, source: Source) -> Vec<Found<'_>> {
     found
 }
 
-fn in_words<'a>(text: &'a str, found: &mut Vec<Found<'a>>) {
+fn in_words<'a>(text: &'a str, found: &mut Vec<FoundFact<'a>>) {
     let mut chunks = chunks(text).peekable();
     while let Some((place, chunk)) = chunks.next() {
         let first = found.len();
@@ -41,7 +41,7 @@ fn in_words<'a>(text: &'a str, found: &mut Vec<Found<'a>>) {
             continue;
         };
         // A number and its unit may stand apart. A single digit is a fact only with its unit.
-        let whole = |begin: usize| Found {
+        let whole = |begin: usize| FoundFact {
             place: begin,
             kind: FactKind::Number,
             text: &text[begin..next + unit.len()],
@@ -55,7 +55,7 @@ fn in_words<'a>(text: &'a str, found: &mut Vec<Found<'a>>) {
 }
 
 /// True for a bare number that ends here.
-fn is_last(fact: &Found<'_>, end: usize) -> bool {
+fn is_last(fact: &FoundFact<'_>, end: usize) -> bool {
     fact.place + fact.text.len() == end && words::is_bare_number(fact.text)
 }
 
@@ -70,12 +70,12 @@ fn chunks(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-fn in_chunk<'a>(place: usize, chunk: &'a str, found: &mut Vec<Found<'a>>) {
+fn in_chunk<'a>(place: usize, chunk: &'a str, found: &mut Vec<FoundFact<'a>>) {
     let mut rest = 0;
     while let Some(Range { start, end }) = address(&chunk[rest..]) {
         in_pieces(place + rest, &chunk[rest..rest + start], found);
         let text = &chunk[rest + start..rest + end];
-        found.push(Found { place: place + rest + start, kind: FactKind::Url, text });
+        found.push(FoundFact { place: place + rest + start, kind: FactKind::Url, text });
         rest += end;
     }
     in_pieces(place + rest, &chunk[rest..], found);
@@ -126,7 +126,7 @@ fn address_end(chunk: &str, from: usize) -> usize {
 }
 
 /// Splits at what parts words in prose and programs, and names what is left.
-fn in_pieces<'a>(place: usize, chunk: &'a str, found: &mut Vec<Found<'a>>) {
+fn in_pieces<'a>(place: usize, chunk: &'a str, found: &mut Vec<FoundFact<'a>>) {
     let mut begin = 0;
     let mut is_ascii = true;
     let bytes = chunk.as_bytes();
@@ -150,9 +150,9 @@ fn in_pieces<'a>(place: usize, chunk: &'a str, found: &mut Vec<Found<'a>>) {
     in_piece(place + begin, &chunk[begin..], found);
 }
 
-fn in_piece<'a>(place: usize, piece: &'a str, found: &mut Vec<Found<'a>>) {
+fn in_piece<'a>(place: usize, piece: &'a str, found: &mut Vec<FoundFact<'a>>) {
     let (skipped, word) = words::bare(piece);
     if let Some(kind) = words::kind_of(word) {
-        found.push(Found { place: place + skipped, kind, text: word });
+        found.push(FoundFact { place: place + skipped, kind, text: word });
     }
 }

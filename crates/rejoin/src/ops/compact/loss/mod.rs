@@ -11,7 +11,7 @@ mod words;
 
 use crate::model::{Block, Json};
 use crate::ops::view::{Fact, View};
-use facts::Found;
+use facts::FoundFact;
 use mentions::Mentions;
 
 /// The facts that the view had before and does not mention after, in order of their first appearance.
@@ -21,7 +21,7 @@ pub(crate) fn lost(before: &View<'_>, after: &View<'_>) -> Vec<Fact> {
     for viewed in &before.messages {
         for block in &viewed.message.blocks {
             let Some(text) = text_of(block) else { continue };
-            for Found { kind, text, .. } in facts::of(&text, Source::of(block, viewed.message.role)) {
+            for FoundFact { kind, text, .. } in facts::of(&text, TextSource::of(block, viewed.message.role)) {
                 // A fact of the same words, in whatever spelling, is the same.
                 if mentions.expect(kind, text, facts.len()) {
                     facts.push(Fact { kind, text: text.to_owned(), message: viewed.id });
@@ -45,7 +45,7 @@ pub(crate) fn lost(before: &View<'_>, after: &View<'_>) -> Vec<Fact> {
 
 /// Where a text comes from, which decides what is looked for in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Source {
+enum TextSource {
     /// A person: everything.
     User,
     /// A model's reply: everything but instructions.
@@ -54,7 +54,7 @@ enum Source {
     Machine,
 }
 
-impl Source {
+impl TextSource {
     const fn of(block: &Block, role: crate::model::Role) -> Self {
         match (block, role) {
             (Block::Text(_), crate::model::Role::User) => Self::User,

@@ -1,7 +1,7 @@
 //! Finds what takes more than a word: quotations, instructions, decisions.
 
-use super::Source;
-use super::facts::Found;
+use super::TextSource;
+use super::facts::FoundFact;
 use super::words;
 use crate::ops::view::FactKind;
 
@@ -13,7 +13,7 @@ const MARKS: [(char, char); 8] =
 const QUOTED: std::ops::RangeInclusive<usize> = 2..=200;
 
 /// Finds words in quotation marks, on one line, outside of blocks of code.
-pub(super) fn quotes<'a>(text: &'a str, found: &mut Vec<Found<'a>>) {
+pub(super) fn quotes<'a>(text: &'a str, found: &mut Vec<FoundFact<'a>>) {
     for (begin, line) in prose(text) {
         let mut place = 0;
         while let Some((at, open)) = line[place..].char_indices().find(|(_, letter)| is_mark(*letter)) {
@@ -29,7 +29,7 @@ pub(super) fn quotes<'a>(text: &'a str, found: &mut Vec<Found<'a>>) {
             if is_quotation(quoted) {
                 let lead = words.len() - words.trim_start().len();
                 let place = begin + inside + lead;
-                found.push(Found { place, kind: FactKind::Quote, text: quoted });
+                found.push(FoundFact { place, kind: FactKind::Quote, text: quoted });
             }
             place = end + line[end..].chars().next().map_or(0, char::len_utf8);
         }
@@ -180,7 +180,7 @@ const DECISIONS: [&str; 12] = [
 const SENTENCE: std::ops::RangeInclusive<usize> = 8..=400;
 
 /// Finds decisions, and in what a user says instructions.
-pub(super) fn decisions<'a>(text: &'a str, source: Source, found: &mut Vec<Found<'a>>) {
+pub(super) fn decisions<'a>(text: &'a str, source: TextSource, found: &mut Vec<FoundFact<'a>>) {
     for (begin, line) in prose(text) {
         for (place, sentence) in sentences(line) {
             let is_word = !sentence.contains(char::is_whitespace);
@@ -189,10 +189,10 @@ pub(super) fn decisions<'a>(text: &'a str, source: Source, found: &mut Vec<Found
                 continue;
             }
             let spoken = spoken(sentence);
-            let is_order = source == Source::User && is_order(sentence, &spoken);
+            let is_order = source == TextSource::User && is_order(sentence, &spoken);
             if is_order || has_any(&spoken, &DECISIONS) {
                 let place = begin + place;
-                found.push(Found { place, kind: FactKind::Instruction, text: sentence });
+                found.push(FoundFact { place, kind: FactKind::Instruction, text: sentence });
             }
         }
     }

@@ -6,7 +6,7 @@ use crate::ops::export::html::prose;
 use crate::ops::export::html::writer::Html;
 use crate::ops::export::markdown::is_page;
 use crate::ops::export::shorten::{SHORT_ARGUMENTS, brief};
-use crate::ops::export::story::{Answers, Story, count, describe, heading_of, minute, size, tokens};
+use crate::ops::export::story::{CallAnswers, Story, count, describe, heading_of, minute, size, tokens};
 use crate::ops::view::Compaction;
 
 /// Characters of a tool's arguments or answer on the page. The complete text is in the JSON.
@@ -16,7 +16,7 @@ const LONGEST: usize = 20_000;
 const LONGEST_INSTRUCTION: usize = 1_000;
 
 /// Writes a message, unless everything in it is shown with the calls that it answers.
-pub(super) fn message(html: &mut Html, story: &Story<'_>, anchor: &str, place: usize, answers: &Answers) {
+pub(super) fn message(html: &mut Html, story: &Story<'_>, anchor: &str, place: usize, answers: &CallAnswers) {
     let found = story.messages[place];
     let message = &found.message;
     let is_shown = |block: usize| !answers.is_given(place, block);

@@ -17,7 +17,7 @@ use crate::formats::{SourceMessage, Tree};
 use crate::model::beginning;
 use crate::model::{Block, Json, Media, ToolCall, ToolResult, visible};
 use crate::ops::export::shorten::SHORT_ARGUMENTS;
-use crate::ops::export::story::{Answers, Story, count, describe, heading_of, minute, size, tokens};
+use crate::ops::export::story::{CallAnswers, Story, count, describe, heading_of, minute, size, tokens};
 use crate::ops::view::Compaction;
 
 /// Characters of a title, a label or an address.
@@ -34,7 +34,7 @@ impl Tree {
 
 fn markdown(tree: &Tree) -> Result<String> {
     let main = tree.main()?;
-    let mut page = Page::default();
+    let mut page = MarkdownPage::default();
     let story = Story::of(tree, main);
     page.front_matter(&story);
     page.heading(1, &inline(&story.title(), TITLE));
@@ -52,12 +52,12 @@ fn markdown(tree: &Tree) -> Result<String> {
 }
 
 #[derive(Default)]
-struct Page {
+struct MarkdownPage {
     text: String,
     branches: usize,
 }
 
-impl Page {
+impl MarkdownPage {
     fn front_matter(&mut self, story: &Story<'_>) {
         let header = &story.conversation.header;
         let mut facts = vec![
@@ -134,7 +134,7 @@ impl Page {
         }
     }
 
-    fn message(&mut self, story: &Story<'_>, place: usize, answers: &Answers) {
+    fn message(&mut self, story: &Story<'_>, place: usize, answers: &CallAnswers) {
         let found = story.messages[place];
         let message = &found.message;
         let is_shown = |block: usize| !answers.is_given(place, block);

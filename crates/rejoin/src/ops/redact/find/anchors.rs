@@ -29,14 +29,14 @@ pub(super) struct Anchors<const ENTRIES: usize, const BYTES: usize> {
     table: [u8; 1 << BITS],
     /// For each number, which of the entries to compare with first, from one; none is zero.
     numbers: [u16; 1 << BITS],
-    entries: [Entry; ENTRIES],
+    entries: [AnchorWord; ENTRIES],
     /// The words, one after the other.
     words: [u8; BYTES],
 }
 
 /// A word that has a number, and what is compared of it first.
 #[derive(Clone, Copy, Debug)]
-struct Entry {
+struct AnchorWord {
     place: u16,
     /// Which entry with the same number is next, from one; none is zero.
     next: u16,
@@ -65,7 +65,7 @@ impl<const ENTRIES: usize, const BYTES: usize> Anchors<ENTRIES, BYTES> {
     /// Looks for these words, and for those of two letters where one of the signs `after`, or nothing,
     /// follows. Their [`size`] is that of the type.
     pub(super) const fn new(words: &[&str], after: &str) -> Self {
-        let none = Entry { place: 0, next: 0, start: 0, length: 0, offset: 0, letters: 0, mask: 0 };
+        let none = AnchorWord { place: 0, next: 0, start: 0, length: 0, offset: 0, letters: 0, mask: 0 };
         let mut anchors = Self {
             table: [0; 1 << BITS],
             numbers: [0; 1 << BITS],
@@ -76,10 +76,11 @@ impl<const ENTRIES: usize, const BYTES: usize> Anchors<ENTRIES, BYTES> {
         while place < words.len() {
             let word = words[place].as_bytes();
             anchors.words.split_at_mut(start).1.split_at_mut(word.len()).0.copy_from_slice(word);
-            let entry = Entry { place: short(place), start: short(start), length: tiny(word.len()), ..none };
+            let entry =
+                AnchorWord { place: short(place), start: short(start), length: tiny(word.len()), ..none };
             if let Some(offset) = rarest(word) {
                 let letters = [word[offset], word[offset + 1], word[offset + 2]];
-                anchors.add(Entry { offset: tiny(offset), ..entry }, letters, count);
+                anchors.add(AnchorWord { offset: tiny(offset), ..entry }, letters, count);
                 count += 1;
             } else {
                 let mut sign = 0;
@@ -100,7 +101,7 @@ impl<const ENTRIES: usize, const BYTES: usize> Anchors<ENTRIES, BYTES> {
 
     /// Puts an entry with these letters in the place `at`. Those with the same
     /// number are in the order of their words.
-    const fn add(&mut self, entry: Entry, [one, two, three]: [u8; LETTERS], at: usize) {
+    const fn add(&mut self, entry: AnchorWord, [one, two, three]: [u8; LETTERS], at: usize) {
         let number = number(caseless([one, two, three, 0]));
         let fourth = entry.offset as usize + LETTERS;
         let has_fourth = fourth < entry.length as usize;
@@ -111,7 +112,7 @@ impl<const ENTRIES: usize, const BYTES: usize> Anchors<ENTRIES, BYTES> {
             before = next;
             next = self.entries[next as usize - 1].next;
         }
-        self.entries[at] = Entry { next, letters, mask, ..entry };
+        self.entries[at] = AnchorWord { next, letters, mask, ..entry };
         if before == 0 {
             self.numbers[number] = short(at + 1);
         } else {
@@ -120,7 +121,7 @@ impl<const ENTRIES: usize, const BYTES: usize> Anchors<ENTRIES, BYTES> {
         self.table[number] = 1;
     }
 
-    const fn word(&self, entry: &Entry) -> &[u8] {
+    const fn word(&self, entry: &AnchorWord) -> &[u8] {
         self.words.split_at(entry.start as usize).1.split_at(entry.length as usize).0
     }
 

@@ -3,12 +3,16 @@
 
 use std::ops::Range;
 
-use crate::ops::redact::find::judge::{Form, judge};
+use crate::ops::redact::find::judge::{ValueForm, judge};
 use crate::ops::redact::find::names::{self, Secrecy, secrecy};
 use crate::ops::redact::find::pattern::Pattern;
-use crate::ops::redact::find::reads::{PASSWORD_BYTES, Reads, VALUE_BYTES, Value, is_endless, values_end};
+use crate::ops::redact::find::reads::{
+    FoundValue, PASSWORD_BYTES, Reads, VALUE_BYTES, is_endless, values_end,
+};
 use crate::ops::redact::find::table::leads::LEADS;
-use crate::ops::redact::find::{Found, Rule, Weight, columns, line_before, printed, said, within};
+use crate::ops::redact::find::{
+    FoundSecret, SecretRule, Weight, columns, line_before, printed, said, within,
+};
 use crate::ops::redact::reading::undisguised_word;
 
 /// A name is looked at so far to each side.
@@ -23,7 +27,7 @@ const QUOTE: &str = r#"^["']("#;
 
 /// What leads from a name to its value: a line of the table.
 #[derive(Debug)]
-pub(super) struct Lead {
+pub(super) struct AssignmentLead {
     /// The first of the signs after the name that are no quotes and no spaces is
     /// one of these; any if there are none.
     signs: &'static str,
@@ -40,8 +44,8 @@ pub(super) struct Lead {
     pub(super) leaves: &'static [&'static str],
 }
 
-pub(super) const fn lead(signs: &'static str, after: &'static str, reads: Reads) -> Lead {
-    Lead {
+pub(super) const fn lead(signs: &'static str, after: &'static str, reads: Reads) -> AssignmentLead {
+    AssignmentLead {
         signs,
         before: "",
         after,
@@ -53,7 +57,7 @@ pub(super) const fn lead(signs: &'static str, after: &'static str, reads: Reads)
     }
 }
 
-impl Lead {
+impl AssignmentLead {
     pub(super) const fn before(self, before: &'static str) -> Self {
         Self { before, ..self }
     }
@@ -83,7 +87,7 @@ impl Lead {
 /// What was looked at: each name once however many words of it are anchors, and
 /// none in a value that is secret.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct SeenNames {
     /// The names before this place.
     names: usize,
     /// The rows of a table whose head was looked at; none of them is the head of another.
@@ -109,7 +113,7 @@ impl Leads {
     }
 
     /// The value that is assigned to a name, if one is.
-    fn value(&self, text: &str, name: &Name) -> Option<Value> {
+    fn value(&self, text: &str, name: &AssignedName) -> Option<FoundValue> {
         let rest = within(text, name.range.end, LEAD_BYTES);
         let sign = rest.trim_start_matches(['"', '\'', '`', '\\', ']', ' ', '\t', '*', '[']).chars().next();
         let sign = sign.filter(|_| !rest.starts_with(" (") && !rest.starts_with(" ["));
@@ -134,15 +138,15 @@ impl Leads {
         let is_second = before.ends_with(['"', '\'', ' ', ':', '=']);
         let fitting = Some(&self.reversed).filter(|_| is_second)?.captures(before)?;
         let part = fitting.iter().skip(1).flatten().next()?.range();
-        Some(Value { range: floor + part.start..floor + part.end, form: Form::Quoted })
+        Some(FoundValue { range: floor + part.start..floor + part.end, form: ValueForm::Quoted })
     }
 
     /// The secret values of the name that `at` is in.
-    pub(super) fn at(&self, text: &str, at: usize, seen: &mut Seen, found: &mut Vec<Found>) {
+    pub(super) fn at(&self, text: &str, at: usize, seen: &mut SeenNames, found: &mut Vec<FoundSecret>) {
         if at < seen.names {
             return;
         }
-        let name = Name::around(text, at);
+        let name = AssignedName::around(text, at);
         seen.names = name.range.end;
         if !is_suspicious(text.as_bytes(), name.range.end) {
             return;
@@ -156,8 +160,8 @@ impl Leads {
         }
         let Some((words, level)) = name.told(text) else { return };
         let is_spoken = words.contains(' ');
-        let rule = |value: &Value| {
-            let form = if is_spoken && value.form == Form::Line { Form::Said } else { value.form };
+        let rule = |value: &FoundValue| {
+            let form = if is_spoken && value.form == ValueForm::Line { ValueForm::Said } else { value.form };
             judge(words, level, &text[value.range.clone()], form)
         };
         let one = self.value(text, &name).and_then(|value| rule(&value).map(|rule| (value.range, rule)));
@@ -167,7 +171,7 @@ impl Leads {
         match one {
             Some((range, rule)) => {
                 seen.names = range.end.max(seen.names);
-                found.push(Found { range, rule, weight: Weight::Assignment });
+                found.push(FoundSecret { range, rule, weight: Weight::Assignment });
             }
             None if seen.rows.contains(&name.range.start) => {}
             None => {
@@ -181,17 +185,18 @@ impl Leads {
 }
 
 /// The rule for a value in JSON that has this name.
-pub(super) fn named(name: &str, value: &str) -> Option<Rule> {
+pub(super) fn named(name: &str, value: &str) -> Option<SecretRule> {
     let name = &name[name.floor_char_boundary(name.len().saturating_sub(NAME_BYTES))..];
     let plain = undisguised_word(name);
     let name = plain.as_deref().unwrap_or(name);
-    let level = secrecy(name, names::Name::Written).or_else(|| secrecy(name, names::Name::Spoken))?;
-    judge(name, level, value, Form::Quoted)
+    let level =
+        secrecy(name, names::NameStyle::Written).or_else(|| secrecy(name, names::NameStyle::Spoken))?;
+    judge(name, level, value, ValueForm::Quoted)
 }
 
 /// Where a text begins to be secret that has not come to its end, by the name that `at` is in.
 pub(super) fn unfinished(text: &str, at: usize) -> Option<usize> {
-    let name = Name::around(text, at);
+    let name = AssignedName::around(text, at);
     let rest = &text[name.range.end..];
     name.told(text)?;
     let next = rest.trim_start_matches(['"', '\'', '`', '\\', ']', ' ', '\t']);
@@ -261,13 +266,13 @@ fn is_of_name(byte: u8) -> bool {
 
 /// A name in a text.
 #[derive(Clone, Debug)]
-pub(super) struct Name {
+pub(super) struct AssignedName {
     pub(super) range: Range<usize>,
     /// `--name value`
     is_flag: bool,
 }
 
-impl Name {
+impl AssignedName {
     fn around(text: &str, at: usize) -> Self {
         let bytes = text.as_bytes();
         let left = bytes[..at].iter().rev().take(NAME_BYTES).take_while(|byte| is_of_name(**byte)).count();
@@ -288,7 +293,7 @@ impl Name {
     /// `Secret Access Key`, where they say more.
     fn told<'t>(&self, text: &'t str) -> Option<(&'t str, Secrecy)> {
         let written = &text[self.range.clone()];
-        let level = secrecy(written, names::Name::Written);
+        let level = secrecy(written, names::NameStyle::Written);
         if matches!(level, Some(Secrecy::Password | Secrecy::Key)) {
             return level.map(|level| (written, level));
         }
@@ -304,7 +309,7 @@ impl Name {
             start -= word + 1;
         }
         let spoken = &text[start..self.range.end];
-        let louder = secrecy(spoken, names::Name::Spoken).filter(|_| start < self.range.start);
+        let louder = secrecy(spoken, names::NameStyle::Spoken).filter(|_| start < self.range.start);
         louder.map(|louder| (spoken, louder)).or_else(|| level.map(|level| (written, level)))
     }
 

@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use crate::ops::redact::find::judge::{Form, judge};
+use crate::ops::redact::find::judge::{ValueForm, judge};
 use crate::ops::redact::find::names::Secrecy;
-use crate::ops::redact::find::{Found, Weight, line_before, within};
+use crate::ops::redact::find::{FoundSecret, Weight, line_before, within};
 
 /// So many rows of a table are looked at.
 const ROWS: usize = 200;
@@ -18,7 +18,7 @@ pub(super) fn below(
     name: &Range<usize>,
     words: &str,
     secrecy: Secrecy,
-    found: &mut Vec<Found>,
+    found: &mut Vec<FoundSecret>,
 ) -> Option<usize> {
     let after = text[name.end..].trim_start_matches([' ', '"', '`', '*']);
     let before = text[..name.start].trim_end_matches([' ', '"', '`', '*']);
@@ -52,10 +52,10 @@ pub(super) fn below(
         }
         let cell = row.split(sign).nth(column).unwrap_or_default();
         let value = trimmed(cell);
-        if let Some(rule) = judge(words, secrecy, value, Form::Said) {
+        if let Some(rule) = judge(words, secrecy, value, ValueForm::Said) {
             let before: usize = row.split(sign).take(column).map(|cell| cell.len() + 1).sum();
             let begin = at + before + cell.find(value).unwrap_or_default();
-            found.push(Found { range: begin..begin + value.len(), rule, weight: Weight::Assignment });
+            found.push(FoundSecret { range: begin..begin + value.len(), rule, weight: Weight::Assignment });
         }
         at += row.len() + 1;
     }

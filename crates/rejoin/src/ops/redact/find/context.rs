@@ -9,21 +9,21 @@ use crate::ops::redact::find::placeholder::{is_named_placeholder, is_placeholder
 use crate::ops::redact::find::value::{
     entropy, has_digit, has_letter, is_code, is_password, is_random, is_uuid, is_words, variety,
 };
-use crate::ops::redact::find::{Found, Weight, begins_word, line_before, named, run_of, within};
+use crate::ops::redact::find::{FoundSecret, Weight, begins_word, line_before, named, run_of, within};
 
 /// A line of the table: where to look, what has to stand there, and what a value has to be.
 #[derive(Debug)]
-pub(super) struct Context {
+pub(super) struct ContextPattern {
     pub(super) rule: &'static str,
     /// Letters that the text cannot do without; case does not matter.
     pub(super) anchors: &'static [&'static str],
     /// What the pattern is compared with begins here.
-    start: Start,
+    start: PatternStart,
     /// How much is looked at after the anchor.
     bytes: usize,
     /// What its groups hold are the values; without groups, all of it is.
     pub(super) pattern: &'static str,
-    pub(super) value: Kind,
+    pub(super) value: ValueKind,
     /// The least entropy of a value in bits a letter.
     entropy: f64,
     /// One of these stands before the anchor in its line, if there are any.
@@ -34,7 +34,7 @@ pub(super) struct Context {
     /// The letters that the pattern begins with. Where it does not fit, it does not
     /// in the rest of a run of them either.
     run: Option<Letters>,
-    pub(super) hold: Hold,
+    pub(super) hold: HoldFrom,
     /// Texts in which the values in ‹ › are found.
     #[cfg(test)]
     pub(super) finds: &'static [&'static str],
@@ -45,7 +45,7 @@ pub(super) struct Context {
 
 /// Where the pattern is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Start {
+pub(super) enum PatternStart {
     /// At the anchor, which begins a word.
     Word,
     /// At the anchor.
@@ -62,7 +62,7 @@ pub(super) enum Start {
 
 /// What a value has to be, beside not being an example.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ValueKind {
     /// Anything of three letters or more.
     Given,
     /// An argument that is no option, path or ordinary word.
@@ -97,7 +97,7 @@ pub(super) enum Kind {
 
 /// From where on a text is held back that is still arriving.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Hold {
+pub(super) enum HoldFrom {
     /// What it finds is a word, and the last word is held back unless it is an ordinary one.
     Nothing,
     /// From the last word on, when the anchor is in it.
@@ -125,12 +125,12 @@ pub(super) const fn context(
     rule: &'static str,
     anchors: &'static [&'static str],
     pattern: &'static str,
-    value: Kind,
-) -> Context {
-    Context {
+    value: ValueKind,
+) -> ContextPattern {
+    ContextPattern {
         rule,
         anchors,
-        start: Start::Anchor,
+        start: PatternStart::Anchor,
         bytes: BYTES,
         pattern,
         value,
@@ -139,7 +139,7 @@ pub(super) const fn context(
         unless: &[],
         weight: Weight::Header,
         run: None,
-        hold: Hold::Nothing,
+        hold: HoldFrom::Nothing,
         #[cfg(test)]
         finds: &[],
         #[cfg(test)]
@@ -147,8 +147,8 @@ pub(super) const fn context(
     }
 }
 
-impl Context {
-    pub(super) const fn from(self, start: Start) -> Self {
+impl ContextPattern {
+    pub(super) const fn from(self, start: PatternStart) -> Self {
         Self { start, ..self }
     }
 
@@ -176,7 +176,7 @@ impl Context {
         Self { run: Some(letters), ..self }
     }
 
-    pub(super) const fn hold(self, hold: Hold) -> Self {
+    pub(super) const fn hold(self, hold: HoldFrom) -> Self {
         Self { hold, ..self }
     }
 
@@ -205,15 +205,15 @@ impl Context {
     pub(super) fn may_begin(&self, bytes: &[u8], at: usize, end: usize) -> bool {
         let is_apart = |byte: u8| !byte.is_ascii_alphanumeric() && !matches!(byte, b'_' | b'/' | b'.' | b':');
         match self.value {
-            Kind::Address | Kind::User if self.start == Start::Letter => {
+            ValueKind::Address | ValueKind::User if self.start == PatternStart::Letter => {
                 let near = &bytes[end..bytes.len().min(end + 300)];
                 let stop = near.iter().position(|byte| matches!(byte, b' ' | b'"' | b'<' | b'>' | b'\\'));
                 near[..stop.unwrap_or(near.len())].contains(&b'@')
             }
-            Kind::Argument | Kind::Password if self.start == Start::Word => {
+            ValueKind::Argument | ValueKind::Password if self.start == PatternStart::Word => {
                 is_apart(bytes[end - 1]) || bytes.get(end).is_none_or(|byte| is_apart(*byte))
             }
-            _ => self.start != Start::Word || begins_word(bytes, at),
+            _ => self.start != PatternStart::Word || begins_word(bytes, at),
         }
     }
 
@@ -225,9 +225,9 @@ impl Context {
         text: &str,
         at: usize,
         seen: &mut Range<usize>,
-        found: &mut Vec<Found>,
+        found: &mut Vec<FoundSecret>,
     ) {
-        let is_loose = matches!(self.start, Start::Before(_));
+        let is_loose = matches!(self.start, PatternStart::Before(_));
         if seen.contains(&at) && !is_loose || self.start.is_same(text, seen, at) {
             return;
         }
@@ -256,7 +256,7 @@ impl Context {
             }
             for part in parts {
                 let value = near[part.clone()].trim_end();
-                let value = if self.value == Kind::Key { value } else { value.trim_end_matches("\\n") };
+                let value = if self.value == ValueKind::Key { value } else { value.trim_end_matches("\\n") };
                 if self.value.takes(value) && (self.entropy == 0.0 || entropy(value) >= self.entropy) {
                     let begin = start + part.start;
                     found.push(named(begin..begin + value.len(), self.rule, self.weight));
@@ -273,7 +273,7 @@ impl Context {
     }
 }
 
-impl Start {
+impl PatternStart {
     /// True when it is where a word begins.
     const fn is_word(self) -> bool {
         matches!(self, Self::Behind(signs) if signs.len() == SPACES.len())
@@ -311,7 +311,7 @@ const fn is_of_word(byte: &u8) -> bool {
     byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\'' | b'`' | b'=')
 }
 
-impl Kind {
+impl ValueKind {
     /// True when a value is of this kind and no example.
     fn takes(self, value: &str) -> bool {
         let has = |is_one: fn(&u8) -> bool| value.bytes().any(|byte| is_one(&byte));

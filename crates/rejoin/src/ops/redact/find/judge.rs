@@ -1,6 +1,6 @@
 //! Whether a value is secret, by what its name says and how it is written.
 
-use crate::ops::redact::find::Rule;
+use crate::ops::redact::find::SecretRule;
 use crate::ops::redact::find::names::{Secrecy, is_stored_key, plain};
 use crate::ops::redact::find::placeholder::{is_named_placeholder, is_shown};
 use crate::ops::redact::find::table::words::TYPES;
@@ -11,7 +11,7 @@ use crate::ops::redact::find::value::{
 
 /// How a value is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum ValueForm {
     /// `NAME=value`, as a shell takes it.
     Variable,
     Quoted,
@@ -30,15 +30,16 @@ pub(super) enum Form {
 const PHRASE: usize = 3;
 
 /// The rule for a value, if it can be a secret.
-pub(super) fn judge(name: &str, secrecy: Secrecy, value: &str, form: Form) -> Option<Rule> {
-    if form == Form::Block {
+pub(super) fn judge(name: &str, secrecy: Secrecy, value: &str, form: ValueForm) -> Option<SecretRule> {
+    if form == ValueForm::Block {
         let (lines, letters) = (value.lines().count(), value.split_whitespace().collect::<String>());
         return match value.contains([' ', '\n']) {
-            false => {
-                judge(name, secrecy, value, Form::Line).or_else(|| judge(name, secrecy, value, Form::Bare))
+            false => judge(name, secrecy, value, ValueForm::Line)
+                .or_else(|| judge(name, secrecy, value, ValueForm::Bare)),
+            true if lines == value.split_whitespace().count() => {
+                judge(name, secrecy, &letters, ValueForm::Quoted)
             }
-            true if lines == value.split_whitespace().count() => judge(name, secrecy, &letters, Form::Quoted),
-            true => judge(name, secrecy, value, Form::Quoted),
+            true => judge(name, secrecy, value, ValueForm::Quoted),
         };
     }
     if value.contains("://") || value.contains('\n') {
@@ -52,24 +53,28 @@ pub(super) fn judge(name: &str, secrecy: Secrecy, value: &str, form: Form) -> Op
     // `POSTGRES_PASSWORD=postgres`, `user_password=user`
     let is_own_name = is_words(value) && plain(name).starts_with(&plain(value));
     (is_secret && !is_own_name && !is_named_placeholder(value))
-        .then(|| Rule::Named(rule_of(name, secrecy, value, form)))
+        .then(|| SecretRule::Named(rule_of(name, secrecy, value, form)))
 }
 
-fn is_password_value(value: &str, form: Form) -> bool {
+fn is_password_value(value: &str, form: ValueForm) -> bool {
     let is_spoken = value.contains(' ');
     let is_phrase = value.split_whitespace().count() >= PHRASE || has_digit(value) || is_dense(value);
     match form {
-        Form::Variable => value.len() >= 4 && !value.starts_with('/') && !is_call(value) && !is_shown(value),
-        Form::Quoted if is_spoken => value.len() >= 10 && is_phrase && !is_shown(value) && !is_code(value),
-        Form::Quoted => value.len() >= if is_words(value) { 6 } else { 4 } && !is_shown(value),
-        Form::Line => {
+        ValueForm::Variable => {
+            value.len() >= 4 && !value.starts_with('/') && !is_call(value) && !is_shown(value)
+        }
+        ValueForm::Quoted if is_spoken => {
+            value.len() >= 10 && is_phrase && !is_shown(value) && !is_code(value)
+        }
+        ValueForm::Quoted => value.len() >= if is_words(value) { 6 } else { 4 } && !is_shown(value),
+        ValueForm::Line => {
             value.len() >= 6
                 && !is_shown(value)
                 && (is_uncommon(value) && !is_code(value) || is_words(value) && !is_type(value))
         }
-        Form::Bare => value.len() >= 6 && !is_code(value) && is_uncommon(value) && !is_shown(value),
-        Form::Said | Form::Block => is_password(value),
-        Form::Call => value.len() >= 6 && !is_spoken && is_uncommon(value) && !is_shown(value),
+        ValueForm::Bare => value.len() >= 6 && !is_code(value) && is_uncommon(value) && !is_shown(value),
+        ValueForm::Said | ValueForm::Block => is_password(value),
+        ValueForm::Call => value.len() >= 6 && !is_spoken && is_uncommon(value) && !is_shown(value),
     }
 }
 
@@ -80,34 +85,34 @@ fn is_type(value: &str) -> bool {
     value.contains(['.', '_']) || is_capital && TYPES.iter().any(|word| lower.contains(word))
 }
 
-fn is_key_value(value: &str, form: Form) -> bool {
+fn is_key_value(value: &str, form: ValueForm) -> bool {
     let has_both = has_digit(value) && has_letter(value);
     let is_made =
         !value.contains(' ') && (has_both || value.len() >= 20 && variety(value) >= 9) || is_dense(value);
     let inner = if value.len() >= 32 { value.trim_start_matches('/') } else { value };
     let is_path = value.starts_with(['/', '.']) && !(inner.len() < value.len() && is_random(inner));
     match form {
-        Form::Variable => {
+        ValueForm::Variable => {
             value.len() >= 8
                 && (is_made || is_jumbled(value) || is_joined(value))
                 && !is_path
                 && !is_call(value)
         }
-        Form::Quoted => {
+        ValueForm::Quoted => {
             value.len() >= 8
                 && (is_made || is_jumbled(value) || is_joined(value))
                 && !is_path
                 && !is_shown(value)
         }
-        Form::Line | Form::Bare => {
+        ValueForm::Line | ValueForm::Bare => {
             value.len() >= 10
-                && (is_made || is_jumbled(value) && form == Form::Line)
+                && (is_made || is_jumbled(value) && form == ValueForm::Line)
                 && !is_path
                 && !is_title(value)
-                && (!is_code(inner) || is_jumbled(value) && form == Form::Line)
+                && (!is_code(inner) || is_jumbled(value) && form == ValueForm::Line)
         }
-        Form::Said | Form::Block => value.len() >= 16 && (is_random(value) || is_uuid(value)),
-        Form::Call => value.len() >= 16 && is_random(value),
+        ValueForm::Said | ValueForm::Block => value.len() >= 16 && (is_random(value) || is_uuid(value)),
+        ValueForm::Call => value.len() >= 16 && is_random(value),
     }
 }
 
@@ -119,22 +124,28 @@ fn is_joined(value: &str) -> bool {
         && value.split(['-', '_']).count() > PHRASE
 }
 
-fn is_maybe_value(name: &str, value: &str, form: Form) -> bool {
+fn is_maybe_value(name: &str, value: &str, form: ValueForm) -> bool {
     let name = plain(name);
     let is_token = name.ends_with("token");
     match form {
         // Each cookie has a name of its own.
         _ if name.ends_with("cookie") && value.contains('=') || is_numbered(value) => false,
         _ if is_stored_key(&name) => is_random(value) && !is_wordy(value),
-        Form::Variable => is_random(value) || is_dense(value) || is_token && is_uuid(value),
-        Form::Quoted if is_token && (is_uuid(value) || is_strong(value)) => true,
-        Form::Quoted | Form::Line if name.ends_with("auth") && is_login(value) => true,
-        Form::Quoted if name == "auth" => is_credentials(value) || is_random(value),
-        Form::Said if name == "key" => {
+        ValueForm::Variable => is_random(value) || is_dense(value) || is_token && is_uuid(value),
+        ValueForm::Quoted if is_token && (is_uuid(value) || is_strong(value)) => true,
+        ValueForm::Quoted | ValueForm::Line if name.ends_with("auth") && is_login(value) => true,
+        ValueForm::Quoted if name == "auth" => is_credentials(value) || is_random(value),
+        ValueForm::Said if name == "key" => {
             is_random(value) && !value.bytes().all(|byte| byte.is_ascii_hexdigit())
         }
-        Form::Quoted | Form::Line | Form::Bare | Form::Said | Form::Call | Form::Block => {
-            let is_plain = form != Form::Quoted && is_code(value) || form == Form::Bare && is_wordy(value);
+        ValueForm::Quoted
+        | ValueForm::Line
+        | ValueForm::Bare
+        | ValueForm::Said
+        | ValueForm::Call
+        | ValueForm::Block => {
+            let is_plain =
+                form != ValueForm::Quoted && is_code(value) || form == ValueForm::Bare && is_wordy(value);
             (is_random(value) || is_dense(value)) && !is_plain && !name.ends_with("key")
         }
     }
@@ -172,13 +183,13 @@ pub(super) fn is_credentials(value: &str) -> bool {
     })
 }
 
-fn rule_of(name: &str, secrecy: Secrecy, value: &str, form: Form) -> &'static str {
+fn rule_of(name: &str, secrecy: Secrecy, value: &str, form: ValueForm) -> &'static str {
     let plain = plain(name);
     let is_aws = plain.ends_with("secretaccesskey") || plain.contains("aws") && plain.ends_with("secretkey");
     match (secrecy, form) {
         _ if is_aws && value.len() == 40 => "aws-secret-key",
         _ if plain.ends_with("accountkey") || plain.ends_with("sharedaccesskey") => "azure-key",
-        (_, Form::Variable) => "env-line",
+        (_, ValueForm::Variable) => "env-line",
         (Secrecy::Password, _) => "password-assignment",
         (Secrecy::Key | Secrecy::Maybe, _) => "secret-assignment",
     }

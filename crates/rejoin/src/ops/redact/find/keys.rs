@@ -1,7 +1,7 @@
 //! Blocks of private keys: from the first line to the last, or as much of that as there is.
 
 use crate::ops::redact::find::letters::{BASE64, WORD};
-use crate::ops::redact::find::{Found, Weight, named, within};
+use crate::ops::redact::find::{FoundSecret, Weight, named, within};
 
 /// The longest block that is taken for one key.
 const KEY_BYTES: usize = 64 << 10;
@@ -37,7 +37,7 @@ fn is_private(label: &str) -> bool {
 }
 
 /// A block of a private key, from its first line to its last.
-pub(super) fn private_key(text: &str, at: usize) -> Option<Found> {
+pub(super) fn private_key(text: &str, at: usize) -> Option<FoundSecret> {
     let frame = frame(text, at);
     let block = within(text, at, KEY_BYTES);
     let label = block[frame.begin.len()..].split(frame.rule).next()?;
@@ -65,7 +65,7 @@ pub(super) fn private_key(text: &str, at: usize) -> Option<Found> {
 }
 
 /// The lines before the last line of a private key whose first line is missing.
-pub(super) fn headless_key(text: &str, at: usize) -> Option<Found> {
+pub(super) fn headless_key(text: &str, at: usize) -> Option<FoundSecret> {
     let label = within(text, at, 100)["-----END ".len()..].split("-----").next()?;
     if !is_private(label) {
         return None;

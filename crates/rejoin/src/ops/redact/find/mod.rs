@@ -28,27 +28,27 @@ use memchr::memmem;
 pub use personal::Personal;
 
 use crate::ops::marker::touches_marker;
-use crate::ops::redact::find::assignment::{Leads, Seen};
-use crate::ops::redact::find::context::{Context, Hold};
+use crate::ops::redact::find::assignment::{Leads, SeenNames};
+use crate::ops::redact::find::context::{ContextPattern, HoldFrom};
 use crate::ops::redact::find::letters::WORD;
 use crate::ops::redact::find::pattern::Pattern;
-use crate::ops::redact::find::table::anchors::{ANCHORS, Anchor, KINDS, context as context_at};
+use crate::ops::redact::find::table::anchors::{ANCHORS, AnchorTarget, KINDS, context as context_at};
 use crate::ops::redact::find::table::commands::COMMANDS;
 use crate::ops::redact::find::table::contexts::CONTEXTS;
 use crate::ops::redact::find::table::tokens::TOKENS;
-use crate::ops::redact::find::token::{MayWrap, Shape, Token};
+use crate::ops::redact::find::token::{MayWrap, Token, TokenShape};
 use crate::ops::redact::reading::has_disguise;
 use crate::ops::redact::seam::MEMBERS;
 
 /// Which rule found something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) enum Rule {
+pub(super) enum SecretRule {
     Named(&'static str),
     /// One of the caller's own, counted from one.
     Own(usize),
 }
 
-impl Rule {
+impl SecretRule {
     /// Personal data that a caller named in the notes of a message.
     pub(super) const TOKEN: Self = Self::Named("pii-token");
 
@@ -59,7 +59,7 @@ impl Rule {
     }
 }
 
-impl fmt::Display for Rule {
+impl fmt::Display for SecretRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Named(name) => f.write_str(name),
@@ -82,9 +82,9 @@ pub(super) enum Weight {
 
 /// A secret in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct FoundSecret {
     pub(super) range: Range<usize>,
-    pub(super) rule: Rule,
+    pub(super) rule: SecretRule,
     pub(super) weight: Weight,
 }
 
@@ -102,7 +102,7 @@ const CUT_LETTERS: usize = 4;
 
 /// Finds the secrets of texts.
 #[derive(Debug)]
-pub(super) struct Finder {
+pub(super) struct SecretFinder {
     /// The patterns of the tables, in their order.
     tokens: Vec<Pattern>,
     contexts: Vec<Pattern>,
@@ -111,11 +111,15 @@ pub(super) struct Finder {
     members: [memmem::Finder<'static>; 2],
 }
 
-impl Finder {
+impl SecretFinder {
     pub(super) fn new() -> Self {
         let shape = |token: &Token| match token.shape {
-            Shape::Like(pattern, _) => pattern,
-            Shape::Any | Shape::Exactly(_) | Shape::Strong | Shape::Uuid | Shape::Filled => "",
+            TokenShape::Like(pattern, _) => pattern,
+            TokenShape::Any
+            | TokenShape::Exactly(_)
+            | TokenShape::Strong
+            | TokenShape::Uuid
+            | TokenShape::Filled => "",
         };
         let tokens = TOKENS.iter().map(|token| Pattern::new(shape(token))).collect();
         let contexts = CONTEXTS.iter().chain(COMMANDS).map(|context| Pattern::new(context.pattern)).collect();
@@ -135,7 +139,7 @@ impl Finder {
     }
 
     /// What stands around a secret, and its pattern.
-    fn context(&self, place: u16) -> (&'static Context, &Pattern) {
+    fn context(&self, place: u16) -> (&'static ContextPattern, &Pattern) {
         let place = usize::from(place);
         (context_at(place), &self.contexts[place])
     }
@@ -167,13 +171,13 @@ impl Finder {
     }
 
     /// The secrets of a text, in no order; they may overlap.
-    pub(super) fn secrets(&self, text: &str) -> Vec<Found> {
+    pub(super) fn secrets(&self, text: &str) -> Vec<FoundSecret> {
         let mut found = Vec::new();
-        let (mut seen, mut data) = (Seen::default(), 0..0);
+        let (mut seen, mut data) = (SeenNames::default(), 0..0);
         let (mut runs, mut seen_around) = (Vec::new(), Vec::new());
         each_anchor(text, |kind, at, end| match kind {
-            Anchor::Token(_) if at > data.start && at < data.end => {}
-            Anchor::Token(place) => {
+            AnchorTarget::Token(_) if at > data.start && at < data.end => {}
+            AnchorTarget::Token(place) => {
                 let (token, pattern) = self.token(place);
                 runs.resize(self.tokens.len(), 0);
                 let one = token.at(pattern, text, at, &mut runs[usize::from(place)]);
@@ -184,17 +188,17 @@ impl Finder {
                     .fold(data.clone(), |_, one| at..one.range.end);
                 found.extend(one);
             }
-            Anchor::Context(place) => {
+            AnchorTarget::Context(place) => {
                 let (context, pattern) = self.context(place);
                 seen_around.resize(self.contexts.len(), 0..0);
                 context.at(pattern, text, at, &mut seen_around[usize::from(place)], &mut found);
             }
-            Anchor::Ending if !ends_word(text.as_bytes(), end) => {}
-            Anchor::Word | Anchor::Ending => self.leads.at(text, at, &mut seen, &mut found),
-            Anchor::Foreign => found.extend(said::foreign(text, end)),
-            Anchor::PrivateKey => found.extend(keys::private_key(text, at)),
-            Anchor::LastLine => found.extend(keys::headless_key(text, at)),
-            Anchor::Escape | Anchor::Disguise => {}
+            AnchorTarget::Ending if !ends_word(text.as_bytes(), end) => {}
+            AnchorTarget::Word | AnchorTarget::Ending => self.leads.at(text, at, &mut seen, &mut found),
+            AnchorTarget::Foreign => found.extend(said::foreign(text, end)),
+            AnchorTarget::PrivateKey => found.extend(keys::private_key(text, at)),
+            AnchorTarget::LastLine => found.extend(keys::headless_key(text, at)),
+            AnchorTarget::Escape | AnchorTarget::Disguise => {}
         });
         found.extend(dots(text.as_bytes()).filter_map(|at| bot_token(text, at)));
         found.retain(|one| !touches_marker(text, &one.range));
@@ -202,14 +206,15 @@ impl Finder {
     }
 
     /// True when a name says that its value is secret, and the value can be that.
-    pub(super) fn named(name: &str, value: &str) -> Option<Rule> {
+    pub(super) fn named(name: &str, value: &str) -> Option<SecretRule> {
         let is_key = keys::is_secret_member(name, value);
-        assignment::named(name, value).or_else(|| is_key.then_some(Rule::Named("private-key")))
+        assignment::named(name, value).or_else(|| is_key.then_some(SecretRule::Named("private-key")))
     }
 
     /// The rule for a value that something says to be secret, unless it is an example.
-    pub(super) fn sensitive(value: &str) -> Option<Rule> {
-        (context::is_packed(value) || context::is_argument(value)).then_some(Rule::Named("sensitive-value"))
+    pub(super) fn sensitive(value: &str) -> Option<SecretRule> {
+        (context::is_packed(value) || context::is_argument(value))
+            .then_some(SecretRule::Named("sensitive-value"))
     }
 
     /// Where at the end of a text a secret may have begun that is not complete.
@@ -220,33 +225,35 @@ impl Finder {
         let block = assignment::open_block(text);
         each_anchor(text, |kind, at, end| {
             let begin = match kind {
-                Anchor::Token(place) => {
+                AnchorTarget::Token(place) => {
                     let (token, _) = self.token(place);
                     let is_open =
                         begins_word(text.as_bytes(), at) && token.reaches_end(text, at, MayWrap::Yes);
                     is_open.then_some(at)
                 }
-                Anchor::Ending if !ends_word(text.as_bytes(), end) => None,
-                Anchor::Word | Anchor::Ending if block.is_some_and(|block| at >= block && at < line) => {
+                AnchorTarget::Ending if !ends_word(text.as_bytes(), end) => None,
+                AnchorTarget::Word | AnchorTarget::Ending
+                    if block.is_some_and(|block| at >= block && at < line) =>
+                {
                     assignment::unfinished(text, at)
                 }
-                Anchor::Word | Anchor::Ending if at < line => None,
-                Anchor::Word | Anchor::Ending => assignment::unfinished(text, at),
-                Anchor::PrivateKey => keys::is_open_key(text, at).then_some(at),
-                Anchor::Context(place) => match self.context(place).0.hold {
-                    Hold::Nothing => None,
-                    Hold::Word => (at >= word).then_some(word),
-                    Hold::Line => (end >= line).then_some(at),
-                    Hold::Next => {
+                AnchorTarget::Word | AnchorTarget::Ending if at < line => None,
+                AnchorTarget::Word | AnchorTarget::Ending => assignment::unfinished(text, at),
+                AnchorTarget::PrivateKey => keys::is_open_key(text, at).then_some(at),
+                AnchorTarget::Context(place) => match self.context(place).0.hold {
+                    HoldFrom::Nothing => None,
+                    HoldFrom::Word => (at >= word).then_some(word),
+                    HoldFrom::Line => (end >= line).then_some(at),
+                    HoldFrom::Next => {
                         let rest = text[end..].trim_start_matches([' ', ':', '"', '\'', '=']);
                         (text.len() - rest.len() >= word).then_some(at)
                     }
                 },
-                Anchor::Foreign => {
+                AnchorTarget::Foreign => {
                     let is_near = text.len() - end <= FOREIGN_BYTES && end >= line;
                     is_near.then(|| word.max(end))
                 }
-                Anchor::LastLine | Anchor::Escape | Anchor::Disguise => None,
+                AnchorTarget::LastLine | AnchorTarget::Escape | AnchorTarget::Disguise => None,
             };
             first = [first, begin].into_iter().flatten().min();
         });
@@ -259,7 +266,7 @@ impl Finder {
         let mut first: Option<usize> = None;
         each_anchor(whole, |kind, at, end| {
             let is_cut = match kind {
-                Anchor::Token(place) => {
+                AnchorTarget::Token(place) => {
                     let (token, _) = self.token(place);
                     let rest = &whole[end..];
                     token.is_told_by_beginning()
@@ -269,7 +276,7 @@ impl Finder {
                         && rest.bytes().any(|byte| byte.is_ascii_digit())
                         && !placeholder::is_placeholder(rest)
                 }
-                Anchor::PrivateKey => keys::is_open_key(whole, at) && whole.len() - at >= 40,
+                AnchorTarget::PrivateKey => keys::is_open_key(whole, at) && whole.len() - at >= 40,
                 _ => false,
             };
             if is_cut {
@@ -280,16 +287,18 @@ impl Finder {
     }
 
     /// A cheap look at the letters around an anchor.
-    fn is_suspicious(&self, kind: Anchor, bytes: &[u8], at: usize, end: usize) -> bool {
+    fn is_suspicious(&self, kind: AnchorTarget, bytes: &[u8], at: usize, end: usize) -> bool {
         match kind {
-            Anchor::Token(place) => self.token(place).0.may_begin(bytes, at) || near_escape(bytes, at, end),
-            Anchor::Ending if !ends_word(bytes, end) => near_escape(bytes, at, end),
+            AnchorTarget::Token(place) => {
+                self.token(place).0.may_begin(bytes, at) || near_escape(bytes, at, end)
+            }
+            AnchorTarget::Ending if !ends_word(bytes, end) => near_escape(bytes, at, end),
             // The sign that some anchors end with is no part of the name.
-            Anchor::Word | Anchor::Ending => {
+            AnchorTarget::Word | AnchorTarget::Ending => {
                 assignment::is_suspicious(bytes, end - usize::from(!bytes[end - 1].is_ascii_alphabetic()))
             }
-            Anchor::Context(place) => self.context(place).0.may_begin(bytes, at, end),
-            Anchor::Escape => {
+            AnchorTarget::Context(place) => self.context(place).0.may_begin(bytes, at, end),
+            AnchorTarget::Escape => {
                 let value = bytes
                     .get(end..end + 2)
                     .and_then(|digits| u8::from_str_radix(str::from_utf8(digits).ok()?, 16).ok());
@@ -297,19 +306,22 @@ impl Finder {
                     value.is_ascii_alphanumeric() || matches!(value, b'_' | b'-' | b':' | b'=' | b'.')
                 })
             }
-            Anchor::Foreign | Anchor::PrivateKey | Anchor::LastLine | Anchor::Disguise => true,
+            AnchorTarget::Foreign
+            | AnchorTarget::PrivateKey
+            | AnchorTarget::LastLine
+            | AnchorTarget::Disguise => true,
         }
     }
 }
 
-fn each_anchor(text: &str, mut visit: impl FnMut(Anchor, usize, usize)) {
+fn each_anchor(text: &str, mut visit: impl FnMut(AnchorTarget, usize, usize)) {
     any_anchor(text, |kind, at, end| {
         visit(kind, at, end);
         false
     });
 }
 
-fn any_anchor(text: &str, mut visit: impl FnMut(Anchor, usize, usize) -> bool) -> bool {
+fn any_anchor(text: &str, mut visit: impl FnMut(AnchorTarget, usize, usize) -> bool) -> bool {
     ANCHORS.any(text.as_bytes(), |anchor, at| {
         let (kind, length) = KINDS[anchor];
         visit(kind, at, at + usize::from(length))
@@ -333,7 +345,7 @@ fn dots(bytes: &[u8]) -> impl Iterator<Item = usize> {
 }
 
 /// The token of a bot, whose first part is a number in base64 and ends at `at`.
-fn bot_token(text: &str, at: usize) -> Option<Found> {
+fn bot_token(text: &str, at: usize) -> Option<FoundSecret> {
     let bytes = text.as_bytes();
     let id = bytes[..at].iter().rev().take(32).take_while(|byte| byte.is_ascii_alphanumeric()).count();
     let middle = bytes[at + 1..at + 7].iter().all(|byte| WORD.include(*byte));
@@ -382,8 +394,8 @@ pub(super) fn last_word(text: &str) -> usize {
     text.len() - text.rsplit(char::is_whitespace).next().unwrap_or_default().len()
 }
 
-fn named(range: Range<usize>, rule: &'static str, weight: Weight) -> Found {
-    Found { range, rule: Rule::Named(rule), weight }
+fn named(range: Range<usize>, rule: &'static str, weight: Weight) -> FoundSecret {
+    FoundSecret { range, rule: SecretRule::Named(rule), weight }
 }
 
 /// The letters from a place on that are of a kind, within bounds.

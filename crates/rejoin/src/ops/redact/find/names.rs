@@ -15,7 +15,7 @@ pub(super) enum Secrecy {
 
 /// How a name is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Name {
+pub(super) enum NameStyle {
     /// As one word.
     Written,
     /// As several words with spaces between them, as people speak.
@@ -23,7 +23,7 @@ pub(super) enum Name {
 }
 
 /// How secret a name says that its value is; none when it does not.
-pub(super) fn secrecy(name: &str, kind: Name) -> Option<Secrecy> {
+pub(super) fn secrecy(name: &str, kind: NameStyle) -> Option<Secrecy> {
     if !may_tell(name.as_bytes()) {
         return None;
     }
@@ -38,8 +38,8 @@ pub(super) fn secrecy(name: &str, kind: Name) -> Option<Secrecy> {
         _ if is_part || ends(stem.harmless) || is_shown(name) => None,
         _ if ends(stem.strong) => KEY,
         // Any word before a token tells whose it is.
-        (Some(Secrecy::Maybe), Name::Written) if stem.word == "token" && !before.is_empty() => KEY,
-        (Some(Secrecy::Maybe), Name::Spoken) => KEY.filter(|_| stem.word == "token" && ends(TOKENS)),
+        (Some(Secrecy::Maybe), NameStyle::Written) if stem.word == "token" && !before.is_empty() => KEY,
+        (Some(Secrecy::Maybe), NameStyle::Spoken) => KEY.filter(|_| stem.word == "token" && ends(TOKENS)),
         (alone, _) => alone,
     }
 }

@@ -4,7 +4,7 @@
 use std::str::FromStr;
 
 use crate::error::{Error, Result};
-use crate::ops::redact::find::{Found, Rule, Weight};
+use crate::ops::redact::find::{FoundSecret, SecretRule, Weight};
 
 /// A kind of personal data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -32,7 +32,7 @@ impl Personal {
     }
 
     /// Everything of this kind in a text.
-    pub(in crate::ops::redact) fn find(self, text: &str) -> Vec<Found> {
+    pub(in crate::ops::redact) fn find(self, text: &str) -> Vec<FoundSecret> {
         let ranges = match self {
             Self::Email => {
                 memchr::memchr_iter(b'@', text.as_bytes()).filter_map(|at| email(text, at)).collect()
@@ -42,7 +42,8 @@ impl Personal {
                 numbers(text).into_iter().filter(|range| is_card(&text[range.clone()])).collect::<Vec<_>>()
             }
         };
-        let found = |range| Found { range, rule: Rule::Named(self.as_str()), weight: Weight::Personal };
+        let found =
+            |range| FoundSecret { range, rule: SecretRule::Named(self.as_str()), weight: Weight::Personal };
         ranges.into_iter().map(found).collect()
     }
 }

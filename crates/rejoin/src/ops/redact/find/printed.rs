@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-use crate::ops::redact::find::judge::{Form, judge};
+use crate::ops::redact::find::judge::{ValueForm, judge};
 use crate::ops::redact::find::names::Secrecy;
 use crate::ops::redact::find::table::words::{PROGRAMS, PROMPTS};
 use crate::ops::redact::find::value::is_password;
-use crate::ops::redact::find::{Rule, line_before, within};
+use crate::ops::redact::find::{SecretRule, line_before, within};
 
 /// A command is no longer before the last secret name, nor after it.
 const COMMAND_BYTES: usize = 1_000;
@@ -16,7 +16,12 @@ const REST_BYTES: usize = 200;
 const WORD_BYTES: usize = 1_000;
 
 /// The only word of the line below the command whose last secret name ends at `end`.
-pub(super) fn below(text: &str, end: usize, name: &str, secrecy: Secrecy) -> Option<(Range<usize>, Rule)> {
+pub(super) fn below(
+    text: &str,
+    end: usize,
+    name: &str,
+    secrecy: Secrecy,
+) -> Option<(Range<usize>, SecretRule)> {
     let next = end + within(text, end, REST_BYTES).find('\n')? + 1;
     let word = within(text, next, WORD_BYTES).split('\n').next().unwrap_or_default().trim_end();
     if word.len() < 8
@@ -34,7 +39,7 @@ pub(super) fn below(text: &str, end: usize, name: &str, secrecy: Secrecy) -> Opt
     let is_summed = ["dgst", "sum", "sha", "md5"].iter().any(|word| command.contains(word));
     let is_hash = (!is_known || is_summed) && word.bytes().all(|byte| byte.is_ascii_hexdigit());
     let level = if secrecy == Secrecy::Maybe { Secrecy::Maybe } else { Secrecy::Password };
-    let rule = judge(name, level, word, Form::Said).filter(|_| {
+    let rule = judge(name, level, word, ValueForm::Said).filter(|_| {
         is_command && line.len() < COMMAND_BYTES && !is_hash && !text[end..next].contains("://")
     })?;
     Some((next..next + word.len(), rule))

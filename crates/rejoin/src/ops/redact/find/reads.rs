@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use crate::ops::redact::find::assignment::Name;
-use crate::ops::redact::find::judge::Form;
+use crate::ops::redact::find::assignment::AssignedName;
+use crate::ops::redact::find::judge::ValueForm;
 use crate::ops::redact::find::letters::BARE;
 use crate::ops::redact::find::{line_before, run_of, within};
 
@@ -44,36 +44,42 @@ pub(super) enum Reads {
 
 /// A value in a text.
 #[derive(Debug)]
-pub(super) struct Value {
+pub(super) struct FoundValue {
     pub(super) range: Range<usize>,
-    pub(super) form: Form,
+    pub(super) form: ValueForm,
 }
 
 impl Reads {
     /// The value that begins at a place behind a name.
-    pub(super) fn value(self, text: &str, name: &Name, at: usize) -> Option<Value> {
+    pub(super) fn value(self, text: &str, name: &AssignedName, at: usize) -> Option<FoundValue> {
         let at = at + text[at..].bytes().take_while(|byte| matches!(byte, b' ' | b'\t' | b'*')).count();
         let quoted = |form| {
-            value_at(text, at).filter(|value| value.form == Form::Quoted).map(|value| Value { form, ..value })
+            value_at(text, at)
+                .filter(|value| value.form == ValueForm::Quoted)
+                .map(|value| FoundValue { form, ..value })
         };
         let last = |form| {
             let value = bare(text, at)?;
             let is_last = line_of(text, value.range.end).trim_matches(['"', '\'', ' ', '\t', ';']).is_empty();
-            is_last.then_some(Value { form, ..value })
+            is_last.then_some(FoundValue { form, ..value })
         };
         match self {
             Self::Nothing => None,
             Self::Any => value_at(text, at).map(|value| match value.form {
-                Form::Bare if name.begins_line(text) => whole_line(text, value),
+                ValueForm::Bare if name.begins_line(text) => whole_line(text, value),
                 _ => value,
             }),
             Self::Compared => value_at(text, at).map(|value| {
-                if value.form == Form::Quoted { Value { form: Form::Call, ..value } } else { value }
+                if value.form == ValueForm::Quoted {
+                    FoundValue { form: ValueForm::Call, ..value }
+                } else {
+                    value
+                }
             }),
             Self::Variable => variable(text, at),
-            Self::Quoted => quoted(Form::Quoted),
-            Self::Called => quoted(Form::Call),
-            Self::Listed => quoted(Form::Quoted).filter(|value| {
+            Self::Quoted => quoted(ValueForm::Quoted),
+            Self::Called => quoted(ValueForm::Call),
+            Self::Listed => quoted(ValueForm::Quoted).filter(|value| {
                 // The next name of an object is no value of this one.
                 !text[value.range.end..].trim_start_matches(['\\', '"', '\'']).starts_with(':')
             }),
@@ -82,24 +88,24 @@ impl Reads {
             Self::UpTo(end) => {
                 let length = line_of(text, at).find(end)?;
                 let value = text[at..at + length].trim_end_matches("]]>");
-                Some(Value { range: at..at + value.len(), form: Form::Quoted })
+                Some(FoundValue { range: at..at + value.len(), form: ValueForm::Quoted })
             }
             Self::OnlyWord => {
                 let line = line_of(text, at).trim_end().trim_end_matches(['`', '*']);
                 (!line.is_empty()
                     && !line.contains(char::is_whitespace)
                     && !line.ends_with([':', ',', '{', ';']))
-                .then(|| Value { range: at..at + line.len(), form: Form::Said })
+                .then(|| FoundValue { range: at..at + line.len(), form: ValueForm::Said })
             }
             Self::Block => block(text, name, at),
-            Self::LastOfCommand => last(Form::Line),
-            Self::LastOfLine => last(Form::Said),
+            Self::LastOfCommand => last(ValueForm::Line),
+            Self::LastOfLine => last(ValueForm::Said),
         }
     }
 }
 
 /// The lines from a place on that are indented more than that of a name.
-fn block(text: &str, name: &Name, at: usize) -> Option<Value> {
+fn block(text: &str, name: &AssignedName, at: usize) -> Option<FoundValue> {
     let line = line_before(text, name.range.start, PASSWORD_BYTES);
     let indent = line.len() - line.trim_start_matches([' ', '-', '\t']).len();
     let start = text[..at].rfind('\n')? + 1;
@@ -115,22 +121,22 @@ fn block(text: &str, name: &Name, at: usize) -> Option<Value> {
         }
         next += line.len();
     }
-    begin.map(|begin| Value { range: begin..end, form: Form::Block })
+    begin.map(|begin| FoundValue { range: begin..end, form: ValueForm::Block })
 }
 
 /// What stands in a cell of a table that begins at `at`.
-fn cell(text: &str, at: usize, ends: [char; 2]) -> Option<Value> {
+fn cell(text: &str, at: usize, ends: [char; 2]) -> Option<FoundValue> {
     let line = line_of(text, at);
     let cell = &line[..line.find(ends).unwrap_or(line.len())];
     let is_edge = |letter: char| letter.is_whitespace() || matches!(letter, '`' | '"' | '\'' | '*');
     let begin = at + cell.len() - cell.trim_start_matches(is_edge).len();
     let value = cell.trim_matches(is_edge);
     (!value.is_empty() && !value.contains(' '))
-        .then(|| Value { range: begin..begin + value.len(), form: Form::Said })
+        .then(|| FoundValue { range: begin..begin + value.len(), form: ValueForm::Said })
 }
 
 /// The value with everything up to the end of its line, when that is one word.
-fn whole_line(text: &str, value: Value) -> Value {
+fn whole_line(text: &str, value: FoundValue) -> FoundValue {
     let line = line_of(text, value.range.start);
     let word = line.split([' ', '\t']).next().unwrap_or_default();
     let rest = line[word.len()..].trim_start();
@@ -138,14 +144,14 @@ fn whole_line(text: &str, value: Value) -> Value {
         && !word.ends_with([',', ';', '{', '(', '['])
         && !word.contains(['"', '`', '\\', '<', '>', '}']);
     if is_whole {
-        Value { range: value.range.start..value.range.start + word.len(), form: Form::Line }
+        FoundValue { range: value.range.start..value.range.start + word.len(), form: ValueForm::Line }
     } else {
         value
     }
 }
 
 /// A value in quotes, or up to where the program would end it.
-fn value_at(text: &str, at: usize) -> Option<Value> {
+fn value_at(text: &str, at: usize) -> Option<FoundValue> {
     let rest = &text.as_bytes()[at..];
     let is_quote = |byte: Option<&u8>| matches!(byte, Some(b'"' | b'\'' | b'`'));
     // A string may have a letter before it, as in `b"…"`.
@@ -157,12 +163,12 @@ fn value_at(text: &str, at: usize) -> Option<Value> {
         let quote = &text[begin..=begin + slashes];
         let first = begin + quote.len();
         return match closing(line_of(text, first), quote) {
-            Some(length) => Some(Value { range: first..first + length, form: Form::Quoted }),
+            Some(length) => Some(FoundValue { range: first..first + length, form: ValueForm::Quoted }),
             None => bare(text, first),
         };
     }
     match phrase(text, begin) {
-        Some(length) => Some(Value { range: begin..begin + length, form: Form::Quoted }),
+        Some(length) => Some(FoundValue { range: begin..begin + length, form: ValueForm::Quoted }),
         None => bare(text, begin),
     }
 }
@@ -200,7 +206,7 @@ fn closing(line: &str, quote: &str) -> Option<usize> {
     })
 }
 
-fn bare(text: &str, begin: usize) -> Option<Value> {
+fn bare(text: &str, begin: usize) -> Option<FoundValue> {
     let near = line_within(text, begin, PASSWORD_BYTES);
     let next = text.as_bytes().get(begin + near.len());
     let is_cut = next.is_some_and(|next| !matches!(next, b'\n' | b'\r'));
@@ -213,7 +219,7 @@ fn bare(text: &str, begin: usize) -> Option<Value> {
         }
     };
     let value = text[begin..begin + end].trim_end_matches(['.', ')']);
-    (!value.is_empty()).then(|| Value { range: begin..begin + value.len(), form: Form::Bare })
+    (!value.is_empty()).then(|| FoundValue { range: begin..begin + value.len(), form: ValueForm::Bare })
 }
 
 /// Where a value without quotes ends.
@@ -247,11 +253,11 @@ fn is_list(value: &str) -> bool {
 }
 
 /// The value of a variable of a shell, or of a line in a file of them.
-fn variable(text: &str, at: usize) -> Option<Value> {
+fn variable(text: &str, at: usize) -> Option<FoundValue> {
     // What stands in backticks is a command.
     let value = value_at(text, at).filter(|_| !text[at..].starts_with('`'))?;
-    if value.form == Form::Quoted {
-        return Some(Value { form: Form::Variable, ..value });
+    if value.form == ValueForm::Quoted {
+        return Some(FoundValue { form: ValueForm::Variable, ..value });
     }
     let line = line_of(text, at);
     // A query or a list goes on after its sign.
@@ -263,7 +269,7 @@ fn variable(text: &str, at: usize) -> Option<Value> {
     };
     let near = if is_long { line } else { within(line, 0, PASSWORD_BYTES) };
     let stop = near.find(is_end).unwrap_or(near.len());
-    (stop > 0).then(|| Value { range: at..at + stop, form: Form::Variable })
+    (stop > 0).then(|| FoundValue { range: at..at + stop, form: ValueForm::Variable })
 }
 
 /// The rest of a line, within bounds.

@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-use crate::ops::redact::find::judge::{Form, is_strong, judge};
+use crate::ops::redact::find::judge::{ValueForm, is_strong, judge};
 use crate::ops::redact::find::names::Secrecy;
 use crate::ops::redact::find::table::words::{IS, LEADS};
 use crate::ops::redact::find::value::{has_digit, is_code, is_password, is_title};
-use crate::ops::redact::find::{Found, Rule, Weight, within};
+use crate::ops::redact::find::{FoundSecret, SecretRule, Weight, within};
 
 /// A sentence is looked at so far after a name.
 const SENTENCE_BYTES: usize = 160;
@@ -19,7 +19,12 @@ const FOREIGN_WORDS: usize = 9;
 const NEAR: usize = 3;
 
 /// The value that a sentence gives to the name that ends at `end`.
-pub(super) fn after(text: &str, end: usize, name: &str, secrecy: Secrecy) -> Option<(Range<usize>, Rule)> {
+pub(super) fn after(
+    text: &str,
+    end: usize,
+    name: &str,
+    secrecy: Secrecy,
+) -> Option<(Range<usize>, SecretRule)> {
     let rest = within(text, end, SENTENCE_BYTES);
     let rest = &rest[..rest.find('\n').unwrap_or(rest.len())];
     let is_telling = |byte: u8| {
@@ -29,7 +34,7 @@ pub(super) fn after(text: &str, end: usize, name: &str, secrecy: Secrecy) -> Opt
     if !rest.bytes().any(is_telling) {
         return None;
     }
-    let mut lead = Lead::Name;
+    let mut lead = WordLead::Name;
     let mut at = rest.len() - rest.trim_start_matches(['"', '\'', '`', '*']).len();
     if !rest[at..].starts_with(' ') || rest[at..].trim_start().starts_with(['=', ':']) {
         return None;
@@ -41,26 +46,26 @@ pub(super) fn after(text: &str, end: usize, name: &str, secrecy: Secrecy) -> Opt
         let written = &rest[at + value.start..at + value.end];
         if let Some(rule) = lead
             .takes(written, value.start > 0, secrecy)
-            .then(|| judge(name, secrecy, written, Form::Said))
+            .then(|| judge(name, secrecy, written, ValueForm::Said))
             .flatten()
         {
             return Some((end + at + value.start..end + at + value.end, rule));
         }
         if lead.takes_chosen(written, secrecy)
-            && let Some(rule) = judge(name, Secrecy::Password, written, Form::Said)
+            && let Some(rule) = judge(name, Secrecy::Password, written, ValueForm::Said)
         {
             return Some((end + at + value.start..end + at + value.end, rule));
         }
         if lead.takes_words(written, value.start > 0, secrecy) {
-            let rule = judge(name, secrecy, written, Form::Quoted)?;
+            let rule = judge(name, secrecy, written, ValueForm::Quoted)?;
             return Some((end + at + value.start..end + at + value.end, rule));
         }
         let plain = word.to_lowercase();
         lead = match plain.as_str() {
-            word if IS.contains(&word) || word.ends_with(':') && secrecy != Secrecy::Maybe => Lead::Is,
-            word if LEADS.contains(&word) => Lead::To,
+            word if IS.contains(&word) || word.ends_with(':') && secrecy != Secrecy::Maybe => WordLead::Is,
+            word if LEADS.contains(&word) => WordLead::To,
             word if word.ends_with(['.', ';', ',', '!', '?', ')']) => return None,
-            _ => Lead::Other,
+            _ => WordLead::Other,
         };
         at += word.len();
     }
@@ -79,14 +84,14 @@ pub(super) fn unfinished(text: &str, end: usize) -> Option<usize> {
 
 /// What stands before a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Lead {
+enum WordLead {
     Name,
     Is,
     To,
     Other,
 }
 
-impl Lead {
+impl WordLead {
     /// True when a word after it may be the value.
     fn takes(self, word: &str, is_quoted: bool, secrecy: Secrecy) -> bool {
         let is_strong = is_quoted
@@ -155,7 +160,7 @@ fn unquoted(text: &str, word: &str) -> Range<usize> {
 }
 
 /// The password after a word for it in another language.
-pub(super) fn foreign(text: &str, end: usize) -> Option<Found> {
+pub(super) fn foreign(text: &str, end: usize) -> Option<FoundSecret> {
     let rest = within(text, end, SENTENCE_BYTES / 2);
     let rest = &rest[..rest.find('\n').unwrap_or(rest.len())];
     let is_apart = |letter: char| {
@@ -167,6 +172,6 @@ pub(super) fn foreign(text: &str, end: usize) -> Option<Found> {
     let (_, word) =
         words.find(|(place, word)| if *place < NEAR { is_password(word) } else { is_strong(word) })?;
     let begin = end + rest.find(word)?;
-    let rule = judge("password", Secrecy::Password, word, Form::Said)?;
-    Some(Found { range: begin..begin + word.len(), rule, weight: Weight::Assignment })
+    let rule = judge("password", Secrecy::Password, word, ValueForm::Said)?;
+    Some(FoundSecret { range: begin..begin + word.len(), rule, weight: Weight::Assignment })
 }

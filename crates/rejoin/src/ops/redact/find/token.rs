@@ -5,7 +5,7 @@
 use crate::ops::redact::find::letters::Letters;
 use crate::ops::redact::find::pattern::Pattern;
 use crate::ops::redact::find::value::{entropy, is_placeholder, is_uuid, variety};
-use crate::ops::redact::find::{Found, RUN_BYTES, Weight, begins_word, named, run_of};
+use crate::ops::redact::find::{FoundSecret, RUN_BYTES, Weight, begins_word, named, run_of};
 
 /// A kind of token: a line of the table.
 #[derive(Debug)]
@@ -15,7 +15,7 @@ pub(super) struct Token {
     pub(super) letters: Letters,
     pub(super) least: usize,
     pub(super) before: Before,
-    pub(super) shape: Shape,
+    pub(super) shape: TokenShape,
 }
 
 /// What stands before the first letters and belongs to the token.
@@ -30,7 +30,7 @@ pub(super) enum Before {
 
 /// What the letters have to be, beside being such letters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Shape {
+pub(super) enum TokenShape {
     Any,
     Exactly(usize),
     /// Small letters, capitals and digits: where the first letters alone mean other things, too.
@@ -53,7 +53,7 @@ const JUDGED: usize = 300;
 const ENTROPY: f64 = 2.0;
 
 pub(super) const fn token(rule: &'static str, first: &'static str, letters: Letters, least: usize) -> Token {
-    Token { rule, first, letters, least, before: Before::Nothing, shape: Shape::Any }
+    Token { rule, first, letters, least, before: Before::Nothing, shape: TokenShape::Any }
 }
 
 impl Token {
@@ -66,28 +66,34 @@ impl Token {
     }
 
     pub(super) const fn strong(self) -> Self {
-        Self { shape: Shape::Strong, ..self }
+        Self { shape: TokenShape::Strong, ..self }
     }
 
     pub(super) const fn uuid(self) -> Self {
-        Self { shape: Shape::Uuid, ..self }
+        Self { shape: TokenShape::Uuid, ..self }
     }
 
     pub(super) const fn filled(self) -> Self {
-        Self { shape: Shape::Filled, ..self }
+        Self { shape: TokenShape::Filled, ..self }
     }
 
     pub(super) const fn exactly(self, length: usize) -> Self {
-        Self { shape: Shape::Exactly(length), ..self }
+        Self { shape: TokenShape::Exactly(length), ..self }
     }
 
     pub(super) const fn like(self, pattern: &'static str, example: &'static str) -> Self {
-        Self { shape: Shape::Like(pattern, example), ..self }
+        Self { shape: TokenShape::Like(pattern, example), ..self }
     }
 
     /// The token whose first letters stand at `at`; `pattern` is that of its shape. `run` is where the
     /// letters end of the last one that was looked for, because many may begin in one run.
-    pub(super) fn at(&self, pattern: &Pattern, text: &str, at: usize, run: &mut usize) -> Option<Found> {
+    pub(super) fn at(
+        &self,
+        pattern: &Pattern,
+        text: &str,
+        at: usize,
+        run: &mut usize,
+    ) -> Option<FoundSecret> {
         let bytes = text.as_bytes();
         if !bytes[at..].starts_with(self.first.as_bytes()) {
             return None;
@@ -106,18 +112,18 @@ impl Token {
         let is_random =
             || self.least < 8 || variety(first) >= 7 && entropy(first) >= ENTROPY && !is_placeholder(first);
         let is_in_shape = || match self.shape {
-            Shape::Any => true,
-            Shape::Exactly(length) => letters.len() == length,
-            Shape::Strong => {
+            TokenShape::Any => true,
+            TokenShape::Exactly(length) => letters.len() == length,
+            TokenShape::Strong => {
                 has(u8::is_ascii_digit) && has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase)
             }
-            Shape::Uuid => is_uuid(letters),
-            Shape::Filled => {
+            TokenShape::Uuid => is_uuid(letters),
+            TokenShape::Filled => {
                 letters.len() <= 3 * self.least
                     && letters.bytes().filter(|byte| *byte == b'A').count() * 4 < letters.len()
                     && variety(letters) >= 20
             }
-            Shape::Like(..) => pattern.fits(letters),
+            TokenShape::Like(..) => pattern.fits(letters),
         };
         let is_token = letters.len() >= self.least
             && !is_cut
@@ -159,13 +165,13 @@ impl Token {
         self.first.len() >= 4
             && self.first.ends_with(['_', '-'])
             && !(self.letters.is_whole && self.letters.include(b'a'))
-            && self.shape == Shape::Any
+            && self.shape == TokenShape::Any
     }
 
     /// True when its first letters and a few more tell a token whose rest was cut off.
     pub(super) fn is_told_by_beginning(&self) -> bool {
         let is_long = self.first.len() >= 4 || self.first == "sk-" || self.first == "SG.";
-        let is_plain = matches!(self.shape, Shape::Any | Shape::Exactly(_)) || self.first == "SG.";
+        let is_plain = matches!(self.shape, TokenShape::Any | TokenShape::Exactly(_)) || self.first == "SG.";
         is_long && self.before == Before::Nothing && is_plain
     }
 

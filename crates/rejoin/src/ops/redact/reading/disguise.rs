@@ -1,7 +1,7 @@
 //! Letters that hide a secret from a search and not from a reader: invisible ones, look-alikes of other
 //! scripts, wide ones, colours of a terminal, and letters that an address or a page writes by their number.
 
-use crate::ops::redact::reading::{Reading, Writer};
+use crate::ops::redact::reading::{ReadingWriter, TextReading};
 
 /// Letters of other scripts that look like Latin ones, each followed by what it looks like.
 const LOOK_ALIKES: &str = "аaеeоoрpсcуyхxіiјjѕsԁdԛqԝwһhӏlкkтtмmнhвbАAВBЕEКKМMНHОOРPСCТTХXУYІIЈJЅSԌGαaοoρpεeιiκkνvτtυuχxΑAΒBΕEΖZΗHΙIΚKΜMΝNΟOΡPΤTΥYΧXɡgıiℓlſs";
@@ -79,8 +79,8 @@ fn next_foreign(bytes: &[u8], from: usize) -> Option<usize> {
 }
 
 /// A text without disguises; none when it has none.
-pub(super) fn undisguised(text: &str) -> Option<Reading<'static>> {
-    let mut writer = Writer::default();
+pub(super) fn undisguised(text: &str) -> Option<TextReading<'static>> {
+    let mut writer = ReadingWriter::default();
     let is_plain = text.is_ascii();
     if !is_plain && has_disguise(text) {
         letters(text, &mut writer);
@@ -91,7 +91,7 @@ pub(super) fn undisguised(text: &str) -> Option<Reading<'static>> {
 }
 
 /// Replaces letters that are not ASCII. A word that is all of another script is a word of that language.
-fn letters(text: &str, writer: &mut Writer) {
+fn letters(text: &str, writer: &mut ReadingWriter) {
     let is_of_word = |letter: char| letter.is_alphanumeric() || letter == '_' || is_invisible(letter);
     let mut at = 0;
     while at < text.len() {
@@ -113,7 +113,7 @@ fn letters(text: &str, writer: &mut Writer) {
 }
 
 /// Replaces what is written by number or name, and leaves out colours.
-fn signs(text: &str, writer: &mut Writer) {
+fn signs(text: &str, writer: &mut ReadingWriter) {
     let bytes = text.as_bytes();
     let mut at = 0;
     while let Some(sign) = memchr::memchr3(b'%', b'&', 0x1b, &bytes[at..]).map(|next| at + next) {

@@ -11,7 +11,7 @@ pub(super) use disguise::{has_disguise, undisguised_word};
 
 /// A reading of a text.
 #[derive(Debug)]
-pub(super) struct Reading<'t> {
+pub(super) struct TextReading<'t> {
     pub(super) text: Cow<'t, str>,
     /// The escapes of the reading before it, in order.
     escapes: Vec<Escape>,
@@ -28,7 +28,7 @@ struct Escape {
     written_end: usize,
 }
 
-impl<'t> Reading<'t> {
+impl<'t> TextReading<'t> {
     /// A text as it is.
     pub(super) const fn of(text: &'t str) -> Self {
         Self { text: Cow::Borrowed(text), escapes: Vec::new() }
@@ -49,8 +49,8 @@ impl<'t> Reading<'t> {
     }
 
     /// The same with one layer of escapes read; none when there are none.
-    pub(super) fn unescaped(&self) -> Option<Reading<'static>> {
-        let mut writer = Writer::default();
+    pub(super) fn unescaped(&self) -> Option<TextReading<'static>> {
+        let mut writer = ReadingWriter::default();
         let mut at = 0;
         while let Some(slash) = memchr::memchr(b'\\', &self.text.as_bytes()[at..]).map(|next| at + next) {
             let (letter, length) = escape(&self.text[slash..]);
@@ -64,7 +64,7 @@ impl<'t> Reading<'t> {
 
     /// Other ways to read the same letters: without disguises, and with lines joined that one token was
     /// wrapped into. Each is made of the one before it.
-    pub(super) fn others(&self) -> Vec<Reading<'static>> {
+    pub(super) fn others(&self) -> Vec<TextReading<'static>> {
         let plain = disguise::undisguised(&self.text);
         let joined = wrapped::joined(plain.as_ref().map_or(&self.text, |plain| &plain.text));
         plain.into_iter().chain(joined).collect()
@@ -73,13 +73,13 @@ impl<'t> Reading<'t> {
 
 /// Writes a reading: what is not replaced stays.
 #[derive(Debug, Default)]
-struct Writer {
+struct ReadingWriter {
     text: String,
     escapes: Vec<Escape>,
     copied: usize,
 }
 
-impl Writer {
+impl ReadingWriter {
     /// Puts something in the place of a part of the text that is read. Parts come in order.
     fn replace(&mut self, from: &str, part: Range<usize>, with: &str) {
         self.text.push_str(&from[self.copied..part.start]);
@@ -90,15 +90,16 @@ impl Writer {
     }
 
     /// The reading; none when it says what was read.
-    fn finish(mut self, from: &str) -> Option<Reading<'static>> {
+    fn finish(mut self, from: &str) -> Option<TextReading<'static>> {
         self.text.push_str(&from[self.copied..]);
-        (!self.escapes.is_empty()).then_some(Reading { text: Cow::Owned(self.text), escapes: self.escapes })
+        (!self.escapes.is_empty())
+            .then_some(TextReading { text: Cow::Owned(self.text), escapes: self.escapes })
     }
 }
 
 /// Where a part of the last of these readings, of which each was made of the one before,
 /// stands in the text that was first read.
-pub(super) fn original(readings: &[Reading<'_>], range: &Range<usize>) -> Range<usize> {
+pub(super) fn original(readings: &[TextReading<'_>], range: &Range<usize>) -> Range<usize> {
     readings.iter().rev().fold(range.clone(), |range, reading| reading.range_before(&range))
 }
 

@@ -1,7 +1,7 @@
 //! Tokens that are wrapped into several lines: by a terminal, by mail, by a
 //! backslash, or as a text in pieces.
 
-use crate::ops::redact::reading::{Reading, Writer};
+use crate::ops::redact::reading::{ReadingWriter, TextReading};
 
 /// The least letters of a token that stand at the end of a line and go on in the next, and those there.
 const FIRST: usize = 8;
@@ -14,9 +14,9 @@ const FOLDED: usize = 40;
 const RUN: usize = 8 << 10;
 
 /// A text with the lines joined that one token was wrapped into; none when there are none.
-pub(super) fn joined(text: &str) -> Option<Reading<'static>> {
+pub(super) fn joined(text: &str) -> Option<TextReading<'static>> {
     let bytes = text.as_bytes();
-    let mut writer = Writer::default();
+    let mut writer = ReadingWriter::default();
     let mut at = 0;
     let mut lines = memchr::memchr_iter(b'\n', bytes).peekable();
     let mut quotes = memchr::memchr3_iter(b'"', b'\'', b'`', bytes).peekable();
@@ -41,11 +41,11 @@ pub(super) fn joined(text: &str) -> Option<Reading<'static>> {
     writer.finish(text)
 }
 
-type Part = (usize, usize, &'static str);
+type WrappedPart = (usize, usize, &'static str);
 
 /// A backslash, or the sign of another shell, at the end of a line: what follows belongs to
 /// the same word unless it is indented.
-fn continuation(bytes: &[u8], line: usize) -> Option<Part> {
+fn continuation(bytes: &[u8], line: usize) -> Option<WrappedPart> {
     let sign = line.checked_sub(1 + usize::from(line > 1 && bytes[line - 1] == b'\r'))?;
     if !matches!(bytes[sign], b'\\' | b'^' | b'`') || sign == 0 {
         return None;
@@ -69,7 +69,7 @@ fn is_inside(bytes: &[u8], end: usize) -> bool {
 }
 
 /// A line that ends with a token and another one that begins with its rest.
-fn wrap(bytes: &[u8], line: usize) -> Option<Part> {
+fn wrap(bytes: &[u8], line: usize) -> Option<WrappedPart> {
     let end = line - usize::from(line > 0 && bytes[line - 1] == b'\r');
     let end = before_border(bytes, end);
     let first = run_before(bytes, end);
@@ -100,7 +100,7 @@ fn wrap(bytes: &[u8], line: usize) -> Option<Part> {
 }
 
 /// Two texts in quotes that a program joins: `"abc" + "def"`, or one below the other.
-fn pieces(bytes: &[u8], quote: usize) -> Option<Part> {
+fn pieces(bytes: &[u8], quote: usize) -> Option<WrappedPart> {
     let rest = &bytes[quote + 1..bytes.len().min(quote + 200)];
     let gap = rest
         .iter()

@@ -7,7 +7,7 @@ use proptest::sample::select;
 
 use super::with;
 use crate::ops::marker::is_same;
-use crate::ops::redact::{Personal, Redaction, Redactor, Tally};
+use crate::ops::redact::{Personal, Redaction, RedactionTally, Redactor};
 
 /// Names, values, and every sign that stands between them or beside them, of one byte and of more.
 #[rustfmt::skip]
@@ -33,8 +33,9 @@ fn thorough() -> Redaction {
 fn spoilt(redactor: &Redactor<'_>, text: &str) -> Vec<String> {
     let settled = &text[..redactor.settled(text)];
     let json = serde_json::json!({ text: [text], "password": text }).to_string();
-    let now = |text: &str| redactor.text(text, &mut Tally::default()).unwrap_or_else(|| text.to_owned());
-    let clean = redactor.line(&json, &mut Tally::default()).unwrap_or_else(|| json.clone());
+    let now =
+        |text: &str| redactor.text(text, &mut RedactionTally::default()).unwrap_or_else(|| text.to_owned());
+    let clean = redactor.line(&json, &mut RedactionTally::default()).unwrap_or_else(|| json.clone());
     let is_json = serde_json::from_str::<serde_json::Value>(&clean).is_ok();
     let mut spoilt: Vec<String> = [text, settled].map(now).to_vec();
     spoilt.retain(|clean| !is_same(clean, text) && !is_same(clean, settled));
@@ -109,8 +110,8 @@ fn work(redactor: &Redactor<'_>, text: &str) -> Duration {
     let start = Instant::now();
     let before = worked(start);
     redactor.settled(text);
-    redactor.text(text, &mut Tally::default());
-    redactor.line(&serde_json::json!([text]).to_string(), &mut Tally::default());
+    redactor.text(text, &mut RedactionTally::default());
+    redactor.line(&serde_json::json!([text]).to_string(), &mut RedactionTally::default());
     worked(start).saturating_sub(before)
 }
 
@@ -164,7 +165,7 @@ fn five_megabytes_of_disguised_names_take_seconds() {
     let taken = with(&Redaction::new(), |redactor| {
         let start = Instant::now();
         let before = worked(start);
-        redactor.text(&text, &mut Tally::default());
+        redactor.text(&text, &mut RedactionTally::default());
         worked(start).saturating_sub(before)
     });
 

@@ -1,7 +1,7 @@
 //! Each family of rules: what it finds, and what looks like it and stays.
 
 use super::{secrets, with};
-use crate::ops::redact::{Redaction, Tally};
+use crate::ops::redact::{Redaction, RedactionTally};
 
 /// Letters of every kind, of which the bodies of tokens are made.
 const BODY: &str = "k7Qz3mV9xT2bR8nW5cJ4hL6pY1gF0dSaEuIoKrNtMvXwB3q9Zs7Lf5Hj2Pd8Gc4Ra6Tn1Wy0Ub";
@@ -264,7 +264,7 @@ fn half_of_a_secret_that_is_arriving_is_held_back() {
     let kept = |text: &str| {
         with(&Redaction::new(), |redactor| {
             let settled = &text[..redactor.settled(text)];
-            redactor.text(settled, &mut Tally::default()).unwrap_or_else(|| settled.to_owned())
+            redactor.text(settled, &mut RedactionTally::default()).unwrap_or_else(|| settled.to_owned())
         })
     };
 

@@ -34,7 +34,7 @@ pub(super) fn with<T>(redaction: &Redaction, work: impl FnOnce(&Redactor<'_>) ->
 
 /// A text without its secrets, with the hashes left out.
 fn redacted(redaction: &Redaction, text: &str) -> String {
-    let clean = with(redaction, |redactor| redactor.line(text, &mut Tally::default()));
+    let clean = with(redaction, |redactor| redactor.line(text, &mut RedactionTally::default()));
     plain(&clean.unwrap_or_else(|| text.to_owned()))
 }
 
@@ -61,7 +61,8 @@ fn a_marker_tells_the_rule_and_a_hash_that_needs_the_key() {
     let (store, key) = (MemoryStore::new(), OnceLock::new());
     let redactor = Redactor::new(&redaction, &key, &store, &Fixed);
 
-    let clean = redactor.text(&format!("use {GITHUB} twice: {GITHUB}"), &mut Tally::default()).unwrap();
+    let clean =
+        redactor.text(&format!("use {GITHUB} twice: {GITHUB}"), &mut RedactionTally::default()).unwrap();
 
     let (first, second) = clean.split_once(" twice: ").unwrap();
     assert_eq!(first, format!("use {second}"));
@@ -80,7 +81,7 @@ fn a_marker_tells_the_rule_and_a_hash_that_needs_the_key() {
 fn no_hash_looks_like_a_number() {
     let key = HashKey::new([7; 32]);
 
-    let numbers = (0..2_000).map(|secret| key.hash(find::Rule::Named("phone"), &secret.to_string()));
+    let numbers = (0..2_000).map(|secret| key.hash(find::SecretRule::Named("phone"), &secret.to_string()));
 
     assert_eq!(numbers.filter(|hash| hash.parse::<u64>().is_ok()).collect::<Vec<_>>(), [""; 0]);
 }
@@ -91,7 +92,7 @@ fn two_who_make_a_key_at_once_agree_on_the_one_that_is_stored() {
     let [one, other] = [OnceLock::new(), OnceLock::new()];
     let mark = |key: &OnceLock<HashKey>| {
         let redactor = Redactor::new(&redaction, key, &store, &Fixed);
-        redactor.text(GITHUB, &mut Tally::default()).unwrap()
+        redactor.text(GITHUB, &mut RedactionTally::default()).unwrap()
     };
     mark(&one);
     // The other looked before there was a key.
@@ -287,7 +288,8 @@ fn a_header_keeps_a_plain_path_to_the_letter_and_no_secret() {
     header.origin = Some(read_from(path));
     header.extra.set("note", Json::of(&GITHUB).unwrap());
 
-    let clean = with(&Redaction::new(), |redactor| redactor.header(&header, &mut Tally::default())).unwrap();
+    let clean =
+        with(&Redaction::new(), |redactor| redactor.header(&header, &mut RedactionTally::default())).unwrap();
 
     assert_eq!(plain(&clean.title.unwrap()), "Rotate <github-token>…");
     assert_eq!((clean.project, clean.origin), (header.project, header.origin));
@@ -300,7 +302,8 @@ fn a_secret_in_a_path_of_a_header_goes() {
     let mut header = Conversation::titled("Lisbon").in_project(path.as_str());
     header.origin = Some(read_from(&path));
 
-    let clean = with(&Redaction::new(), |redactor| redactor.header(&header, &mut Tally::default())).unwrap();
+    let clean =
+        with(&Redaction::new(), |redactor| redactor.header(&header, &mut RedactionTally::default())).unwrap();
 
     let paths = [clean.project, clean.origin.unwrap().source_path].map(|path| plain(&path.unwrap()));
     assert_eq!(paths, ["/home/ada/<github-token>", "/home/ada/<github-token>"]);
@@ -354,8 +357,9 @@ fn a_key_that_has_ended_is_not_cut_off_by_what_follows() {
     let (begin, end) = ("-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----");
     let text = [begin, end, begin, begin].concat();
 
-    let once = with(&Redaction::new(), |redactor| redactor.text(&text, &mut Tally::default())).unwrap();
-    let twice = with(&Redaction::new(), |redactor| redactor.text(&once, &mut Tally::default()));
+    let once =
+        with(&Redaction::new(), |redactor| redactor.text(&text, &mut RedactionTally::default())).unwrap();
+    let twice = with(&Redaction::new(), |redactor| redactor.text(&once, &mut RedactionTally::default()));
 
     assert_eq!((plain(&once), twice), (format!("{begin}{end}<cut-secret>"), None));
 }
@@ -364,9 +368,9 @@ proptest! {
     #[test]
     fn redacting_twice_is_redacting_once(text in texts()) {
         let redaction = Redaction::new().with_personal(Personal::ALL);
-        let once = with(&redaction, |redactor| redactor.text(&text, &mut Tally::default())).unwrap_or(text);
+        let once = with(&redaction, |redactor| redactor.text(&text, &mut RedactionTally::default())).unwrap_or(text);
 
-        let twice = with(&redaction, |redactor| redactor.text(&once, &mut Tally::default()));
+        let twice = with(&redaction, |redactor| redactor.text(&once, &mut RedactionTally::default()));
 
         prop_assert_eq!(twice, None, "{}", once);
     }
@@ -389,7 +393,7 @@ proptest! {
 
     #[test]
     fn a_text_is_known_again_by_its_redaction(text in texts()) {
-        let clean = with(&Redaction::new(), |redactor| redactor.line(&text, &mut Tally::default()));
+        let clean = with(&Redaction::new(), |redactor| redactor.line(&text, &mut RedactionTally::default()));
 
         prop_assert!(crate::ops::marker::is_same(&clean.unwrap_or_else(|| text.clone()), &text));
     }

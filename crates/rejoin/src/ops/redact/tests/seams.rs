@@ -3,7 +3,7 @@
 
 use super::{GITHUB, plain, with};
 use crate::model::{Block, Json, Message, Role, Thinking};
-use crate::ops::redact::{Redaction, Tally};
+use crate::ops::redact::{Redaction, RedactionTally};
 
 /// The words of a message's blocks as they are stored, with the hashes left out.
 fn stored(blocks: Vec<Block>) -> Vec<String> {
@@ -93,7 +93,7 @@ fn a_kept_line_with_two_texts_loses_what_they_say_together() {
         r#"{{"content": [{{"type": "text", "text": "{first}"}},  {{"text": "{rest} \u0041", "n": 1.50}}]}}"#
     );
 
-    let clean = with(&Redaction::new(), |redactor| redactor.line(&line, &mut Tally::default()));
+    let clean = with(&Redaction::new(), |redactor| redactor.line(&line, &mut RedactionTally::default()));
 
     let expected = r#"{"content": [{"type": "text", "text": "<github-token>"},  {"text": "<github-token> A", "n": 1.50}]}"#;
     assert_eq!(clean.map(|clean| plain(&clean)).as_deref(), Some(expected));

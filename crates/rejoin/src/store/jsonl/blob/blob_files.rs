@@ -11,7 +11,7 @@ use std::io;
 use std::path::Path;
 
 use crate::model::Time;
-use crate::store::jsonl::files::Seen;
+use crate::store::jsonl::files::FileIdentity;
 use crate::store::jsonl::list::SETTLED;
 use crate::store::jsonl::{Jsonl, lock};
 
@@ -25,7 +25,7 @@ const MOST: usize = 1_000;
 #[derive(Debug, Default)]
 pub(in crate::store::jsonl) struct BlobFiles {
     /// How the folder looked when it was read.
-    seen: Option<Seen>,
+    seen: Option<FileIdentity>,
     /// What was in it; none when that is too much.
     names: Option<HashSet<OsString>>,
     /// How often files were looked for since it looked different.
@@ -51,7 +51,7 @@ impl Jsonl {
     pub(in crate::store::jsonl) fn key_files(&self, file: &str) -> MayBe {
         let folder = self.layout.blobs();
         let Ok(there) = folder.symlink_metadata() else { return MayBe::ANY };
-        let seen = Seen::of(&there);
+        let seen = FileIdentity::of(&there);
         let mut files = lock(&self.blob_files);
         if files.seen != Some(seen) {
             files.looks += 1;
@@ -68,14 +68,14 @@ impl Jsonl {
 
 impl BlobFiles {
     /// Reads the folder; nothing when it changed so recently that another change might not show.
-    fn read(folder: &Path, seen: Seen) -> io::Result<Self> {
+    fn read(folder: &Path, seen: FileIdentity) -> io::Result<Self> {
         let now = i128::from(Time::now().as_micros()) * 1_000;
         if seen.modified + SETTLED > now {
             return Ok(Self::default());
         }
         let entries = fs::read_dir(folder)?.take(MOST + 1);
         let names = entries.map(|entry| Ok(entry?.file_name())).collect::<io::Result<HashSet<_>>>()?;
-        let is_same = Seen::of(&folder.symlink_metadata()?) == seen;
+        let is_same = FileIdentity::of(&folder.symlink_metadata()?) == seen;
         let names = Some(names).filter(|names| names.len() <= MOST);
         Ok(if is_same { Self { seen: Some(seen), names, looks: 0 } } else { Self::default() })
     }

@@ -16,14 +16,14 @@ use std::sync::Arc;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::ConversationId;
-use crate::store::durable::{self, Existing};
+use crate::store::durable::{self, Overwrite};
 use crate::store::jsonl::Jsonl;
 use crate::store::jsonl::blob::blob_files::MayBe;
-use crate::store::jsonl::blob::shelf::{Place, Shelf};
+use crate::store::jsonl::blob::shelf::{BlobFile, Shelf};
 use crate::store::jsonl::change_log;
-use crate::store::jsonl::fault::During;
-use crate::store::jsonl::files::Seen;
-use crate::store::jsonl::kept::{BlobKey, Kept};
+use crate::store::jsonl::fault::DuringIo;
+use crate::store::jsonl::files::FileIdentity;
+use crate::store::jsonl::kept::{BlobKey, LoadedConversation};
 use crate::store::jsonl::line::Blob;
 use crate::store::jsonl::line::octets::Octets;
 use crate::store::jsonl::writing::Turnstile;
@@ -41,7 +41,7 @@ const ATTEMPTS: usize = 100;
 
 /// When a file is synced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Care {
+enum SyncTime {
     /// Before anything else is done, with its name.
     Now,
     /// Its contents before its name; the name whenever.
@@ -50,7 +50,7 @@ enum Care {
     Later,
 }
 
-impl From<Safety> for Care {
+impl From<Safety> for SyncTime {
     fn from(safety: Safety) -> Self {
         match safety {
             Safety::Synced => Self::Now,
@@ -60,7 +60,7 @@ impl From<Safety> for Care {
 }
 
 /// What a turn did to blobs.
-type Changes = Vec<(BlobKey, Option<Vec<u8>>)>;
+type BlobChanges = Vec<(BlobKey, Option<Vec<u8>>)>;
 
 impl Jsonl {
     pub(super) fn visit_blobs(
@@ -77,7 +77,7 @@ impl Jsonl {
     /// changes its lines or its file meanwhile.
     pub(super) fn visit_blobs_of(
         &self,
-        kept: &Kept,
+        kept: &LoadedConversation,
         space: Space,
         named: BlobNames<'_>,
         visit: &mut VisitBlob<'_>,
@@ -85,7 +85,7 @@ impl Jsonl {
         if shelf::has_many_files(space) {
             return self.visit_blobs(space, Some(kept.id), named, visit);
         }
-        let place = Place::of(space, Some(kept.id), b"");
+        let place = BlobFile::of(space, Some(kept.id), b"");
         let mut shelf = self.shelf_without_lines(&place)?;
         shelf.set_later(blobs_in(kept, &place));
         self.add_pending(&place, &mut shelf)?;
@@ -98,8 +98,8 @@ impl Jsonl {
         space: Space,
         owner: Option<ConversationId>,
         named: BlobNames<'_>,
-    ) -> Result<BTreeSet<Place>> {
-        let place = |name: &[u8]| Place::of(space, owner, name);
+    ) -> Result<BTreeSet<BlobFile>> {
+        let place = |name: &[u8]| BlobFile::of(space, owner, name);
         if !shelf::has_many_files(space) || matches!(named, BlobNames::One(_)) {
             return Ok([place(named.start())].into());
         }
@@ -126,7 +126,7 @@ impl Jsonl {
         }
         self.finish_pending()?;
         let stamp = turnstile.log().newest().max(self.stamp_of_blobs(blobs)?);
-        if Place::of_all(blobs).len() < 2 {
+        if BlobFile::of_all(blobs).len() < 2 {
             return self.replace(blobs, stamp, safety);
         }
         if sheet::takes(blobs) {
@@ -139,7 +139,7 @@ impl Jsonl {
 
     /// The newest change that is in the files of these blobs.
     pub(super) fn stamp_of_blobs(&self, blobs: &[Put<'_>]) -> Result<Stamp> {
-        Place::of_all(blobs)
+        BlobFile::of_all(blobs)
             .into_iter()
             .try_fold(0, |newest: Stamp, place| Ok(newest.max(self.stamp_of(&place)?)))
     }
@@ -148,7 +148,7 @@ impl Jsonl {
         let path = self.pending_path();
         let text =
             serde_json::to_vec(&blobs.iter().map(Blob::of).collect::<Vec<_>>()).expect("it is plain data");
-        self.publish(&path, &text, Care::Now)
+        self.publish(&path, &text, SyncTime::Now)
     }
 
     /// Puts blobs of several owners in their places, before anything else is done to blobs.
@@ -158,8 +158,11 @@ impl Jsonl {
         if pending.is_empty() {
             return Ok(());
         }
-        let care =
-            if pending.len() < MANY || !durable::CAN_SYNC_FILE_SYSTEM { Care::Now } else { Care::Later };
+        let care = if pending.len() < MANY || !durable::CAN_SYNC_FILE_SYSTEM {
+            SyncTime::Now
+        } else {
+            SyncTime::Later
+        };
         let newest = change_log::newest(&self.layout.changes())?;
         for blob in &pending {
             let Some(space) = blob.space() else { continue };
@@ -174,7 +177,7 @@ impl Jsonl {
         }
         // Order: everything in its place, one sync for all of it, and then the
         // file that would put it there again goes.
-        if care == Care::Later {
+        if care == SyncTime::Later {
             let directory = self.layout.blobs();
             durable::sync_file_system(&directory).during(|| format!("sync `{}`", directory.display()))?;
         }
@@ -191,13 +194,13 @@ impl Jsonl {
         let (own, others): (Vec<Put<'_>>, Vec<Put<'_>>) =
             blobs.iter().copied().partition(|blob| blob.owner == Some(id));
         self.replace(&others, stamp, Safety::Synced)?;
-        for place in Place::of_all(&own) {
+        for place in BlobFile::of_all(&own) {
             let path = place.path(&self.layout);
             if !path.exists() || !self.shelf(&place)?.blobs.is_empty() {
                 continue;
             }
             if self.number_of_sheet(&place)? > 0 || self.has_blobs_in_lines(&place)? {
-                self.write_shelf(&place, &mut Shelf { stamp, ..Shelf::default() }, Care::Contents)?;
+                self.write_shelf(&place, &mut Shelf { stamp, ..Shelf::default() }, SyncTime::Contents)?;
             } else {
                 durable::remove(&path).during(|| format!("remove `{}`", path.display()))?;
             }
@@ -208,7 +211,7 @@ impl Jsonl {
     /// Does what turns of these conversations after a stamp did to blobs of
     /// others, as far as it was not done yet.
     pub(super) fn finish_blobs(&self, ids: &[ConversationId], after: Stamp) -> Result<()> {
-        let mut unfinished: BTreeMap<Stamp, Changes> = BTreeMap::new();
+        let mut unfinished: BTreeMap<Stamp, BlobChanges> = BTreeMap::new();
         for id in ids {
             let Some((_, known)) = self.open_known(*id)? else { continue };
             for (key, (stamp, bytes)) in &known.kept.blobs {
@@ -222,7 +225,7 @@ impl Jsonl {
             for ((space, owner, name), bytes) in &turn {
                 let is_owned =
                     owner.map(|owner| self.open_known(owner)).transpose()?.is_none_or(|own| own.is_some());
-                if is_owned && self.stamp_of(&Place::of(*space, *owner, name))? < stamp {
+                if is_owned && self.stamp_of(&BlobFile::of(*space, *owner, name))? < stamp {
                     blobs.push(Put { space: *space, owner: *owner, name, bytes: bytes.as_deref() });
                 }
             }
@@ -232,17 +235,17 @@ impl Jsonl {
     }
 
     /// Writes what the lines of a conversation say of its blobs into their files, so that the lines may go.
-    pub(super) fn unload_blobs(&self, kept: &Kept, stamp: Stamp) -> Result<()> {
+    pub(super) fn unload_blobs(&self, kept: &LoadedConversation, stamp: Stamp) -> Result<()> {
         self.finish_pending()?;
         let names = kept.blobs.keys();
-        let places: BTreeSet<Place> =
-            names.map(|(space, _, name)| Place::of(*space, Some(kept.id), name)).collect();
+        let places: BTreeSet<BlobFile> =
+            names.map(|(space, _, name)| BlobFile::of(*space, Some(kept.id), name)).collect();
         for place in places {
             let mut shelf = self.shelf(&place)?;
             let is_stored = place.path(&self.layout).exists() || self.number_of_sheet(&place)? > 0;
             if is_stored || !shelf.blobs.is_empty() {
                 shelf.stamp = stamp;
-                self.write_shelf(&place, &mut shelf, Care::Now)?;
+                self.write_shelf(&place, &mut shelf, SyncTime::Now)?;
             }
         }
         Ok(())
@@ -252,7 +255,7 @@ impl Jsonl {
     pub(super) fn disown(&self, id: ConversationId) -> Result<()> {
         for space in Space::ALL {
             if !shelf::has_many_files(space) {
-                let place = Place::of(space, Some(id), b"");
+                let place = BlobFile::of(space, Some(id), b"");
                 shelf::erase(&place.path(&self.layout))?;
                 self.take_off_sheet(&place)?;
                 continue;
@@ -270,8 +273,8 @@ impl Jsonl {
         self.replace_with(blobs, stamp, safety.into())
     }
 
-    fn replace_with(&self, blobs: &[Put<'_>], stamp: Stamp, care: Care) -> Result<()> {
-        for place in Place::of_all(blobs) {
+    fn replace_with(&self, blobs: &[Put<'_>], stamp: Stamp, care: SyncTime) -> Result<()> {
+        for place in BlobFile::of_all(blobs) {
             let path = place.path(&self.layout);
             let mut shelf = self.shelf_in_place(&place)?;
             let before = shelf.blobs.clone();
@@ -281,7 +284,7 @@ impl Jsonl {
             if shelf.blobs == before && shelf.stamp >= stamp {
                 continue;
             }
-            if care == Care::Contents && self.add(&place, blobs, &shelf)? {
+            if care == SyncTime::Contents && self.add(&place, blobs, &shelf)? {
                 continue;
             }
             shelf.stamp = stamp;
@@ -298,7 +301,7 @@ impl Jsonl {
     /// Adds a blob that belongs to nobody to the end of its file, which is left with what is on this
     /// shelf. The answer is false when the file has to be written whole: what is erased must not stay, and
     /// lines of an owner may hide what is added.
-    fn add(&self, place: &Place, blobs: &[Put<'_>], shelf: &Shelf) -> Result<bool> {
+    fn add(&self, place: &BlobFile, blobs: &[Put<'_>], shelf: &Shelf) -> Result<bool> {
         let [Put { owner: None, name, bytes: Some(bytes), .. }] = blobs else { return Ok(false) };
         if place.is_in_own_folder() || self.number_of_sheet(place)? > 0 {
             return Ok(false);
@@ -311,7 +314,7 @@ impl Jsonl {
     /// Writes files whole that also say what blobs of nobody were before.
     pub(super) fn drop_old_lines(&self) -> Result<()> {
         for space in Space::ALL.into_iter().filter(|space| !shelf::has_many_files(*space)) {
-            let place = Place::of(space, None, b"");
+            let place = BlobFile::of(space, None, b"");
             // Nothing was added to a file that cannot be read.
             if !shelf::read(&place.path(&self.layout)).is_ok_and(|shelf| shelf.has_old_lines) {
                 continue;
@@ -319,7 +322,7 @@ impl Jsonl {
             let _turnstile = self.begin_writing()?;
             let mut shelf = self.shelf_in_place(&place)?;
             if shelf.has_old_lines {
-                self.write_shelf(&place, &mut shelf, Care::Now)?;
+                self.write_shelf(&place, &mut shelf, SyncTime::Now)?;
             }
         }
         Ok(())
@@ -328,7 +331,7 @@ impl Jsonl {
     /// True when lines hold blobs that would come back if their file were gone: the lines of
     /// their owner, and those of the newest change, whose blobs of others are put in place
     /// again by whoever opens the store next.
-    fn has_blobs_in_lines(&self, place: &Place) -> Result<bool> {
+    fn has_blobs_in_lines(&self, place: &BlobFile) -> Result<bool> {
         let newest = change_log::newest_noted(&self.layout.changes())?;
         for id in place.owner.into_iter().chain(newest.map(|noted| noted.conversation)) {
             let Some((_, known)) = self.open_known(id)? else { continue };
@@ -341,14 +344,14 @@ impl Jsonl {
     }
 
     /// The blobs of a file, as they are now.
-    fn shelf(&self, place: &Place) -> Result<Shelf> {
+    fn shelf(&self, place: &BlobFile) -> Result<Shelf> {
         let mut shelf = self.shelf_in_place(place)?;
         self.add_pending(place, &mut shelf)?;
         Ok(shelf)
     }
 
     /// What is being stored together with blobs of others counts already: it will be in place.
-    fn add_pending(&self, place: &Place, shelf: &mut Shelf) -> Result<()> {
+    fn add_pending(&self, place: &BlobFile, shelf: &mut Shelf) -> Result<()> {
         if shelf.nothing_is_pending {
             return Ok(());
         }
@@ -363,7 +366,7 @@ impl Jsonl {
     }
 
     /// The same, without what is still to be put in place.
-    pub(super) fn shelf_in_place(&self, place: &Place) -> Result<Shelf> {
+    pub(super) fn shelf_in_place(&self, place: &BlobFile) -> Result<Shelf> {
         let Some(owner) = place.owner else { return self.shelf_without_lines(place) };
         // What lines say moves to the file, and what the file says is erased by lines. Whoever looks at both
         // while somebody does that looks again.
@@ -383,7 +386,7 @@ impl Jsonl {
             };
             let mut shelf = self.shelf_without_lines(place)?;
             shelf.set_later(blobs_in(&known.kept, place));
-            if opened.path.symlink_metadata().is_ok_and(|there| Seen::of(&there) == opened.seen) {
+            if opened.path.symlink_metadata().is_ok_and(|there| FileIdentity::of(&there) == opened.seen) {
                 return Ok(shelf);
             }
         }
@@ -391,7 +394,7 @@ impl Jsonl {
     }
 
     /// The same, without what lines of the owner say.
-    pub(super) fn shelf_without_lines(&self, place: &Place) -> Result<Shelf> {
+    pub(super) fn shelf_without_lines(&self, place: &BlobFile) -> Result<Shelf> {
         let is_of_keys = place.space.is_replaced_together();
         let may_be = if is_of_keys { self.key_files(&place.file_name()) } else { MayBe::ANY };
         let on_sheet = if may_be.sheet { self.on_sheet(place)? } else { None };
@@ -403,13 +406,13 @@ impl Jsonl {
         Ok(Shelf { nothing_is_pending: !may_be.pending, ..shelf })
     }
 
-    fn write_shelf(&self, place: &Place, shelf: &mut Shelf, care: Care) -> Result<()> {
+    fn write_shelf(&self, place: &BlobFile, shelf: &mut Shelf, care: SyncTime) -> Result<()> {
         let path = place.path(&self.layout);
         shelf.sheet = self.number_of_sheet(place)?;
         // Its line on the sheet goes, so the file has to be safe before.
-        let care = if shelf.sheet > 0 { Care::Now } else { care };
+        let care = if shelf.sheet > 0 { SyncTime::Now } else { care };
         self.publish(&path, &shelf.to_text(), care)?;
-        if care == Care::Now && place.is_in_own_folder() {
+        if care == SyncTime::Now && place.is_in_own_folder() {
             // Whoever made the folder may have been killed before its name was safe.
             let folder = durable::directory_of(&path);
             durable::sync_parent(folder).during(|| format!("sync the name of `{}`", folder.display()))?;
@@ -419,21 +422,21 @@ impl Jsonl {
 
     /// Replaces a file of blobs, and returns when it is safe.
     pub(super) fn publish_now(&self, path: &Path, text: &[u8]) -> Result<()> {
-        self.publish(path, text, Care::Now)
+        self.publish(path, text, SyncTime::Now)
     }
 
-    fn publish(&self, path: &Path, text: &[u8], care: Care) -> Result<()> {
+    fn publish(&self, path: &Path, text: &[u8], care: SyncTime) -> Result<()> {
         let written = (|| {
             durable::create_private_directory(path)?;
             let draft = durable::draft_in(&self.layout.temporary(), path)?;
             durable::write_at(draft.as_file(), 0, text)?;
             match care {
-                Care::Now => durable::publish(draft, path, Existing::Replace),
+                SyncTime::Now => durable::publish(draft, path, Overwrite::Replace),
                 // Other blobs stand in the same file: without this sync a power cut could take all of them.
-                Care::Contents => {
+                SyncTime::Contents => {
                     draft.as_file().sync_data().and_then(|()| durable::publish_unsynced(draft, path))
                 }
-                Care::Later => durable::publish_unsynced(draft, path),
+                SyncTime::Later => durable::publish_unsynced(draft, path),
             }
         })();
         written.during(|| format!("write `{}`", path.display()))
@@ -442,8 +445,8 @@ impl Jsonl {
 
 /// What lines say of the blobs of a file.
 fn blobs_in<'k>(
-    kept: &'k Kept,
-    place: &Place,
+    kept: &'k LoadedConversation,
+    place: &BlobFile,
 ) -> impl Iterator<Item = (&'k Vec<u8>, Stamp, &'k Option<Vec<u8>>)> {
     let own = kept.blobs.iter().filter(|((space, of, name), _)| place.holds(*space, *of, name));
     own.map(|((_, _, name), (stamp, bytes))| (name, *stamp, bytes))

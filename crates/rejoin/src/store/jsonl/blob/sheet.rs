@@ -18,9 +18,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::store::durable;
-use crate::store::jsonl::blob::shelf::{Item, Place, Shelf};
-use crate::store::jsonl::fault::During;
-use crate::store::jsonl::files::Seen;
+use crate::store::jsonl::blob::shelf::{BlobFile, BlobLine, Shelf};
+use crate::store::jsonl::fault::DuringIo;
+use crate::store::jsonl::files::FileIdentity;
 use crate::store::jsonl::lines::{blank, checksum, read_at};
 use crate::store::jsonl::{Jsonl, lock};
 use crate::store::{Put, Stamp};
@@ -43,14 +43,14 @@ pub(in crate::store::jsonl) struct Sheet {
 
 /// What a handle remembers of the sheet.
 #[derive(Debug, Default)]
-pub(in crate::store::jsonl) struct Read {
-    seen: Option<Seen>,
+pub(in crate::store::jsonl) struct SheetCache {
+    seen: Option<FileIdentity>,
     sheet: Arc<Sheet>,
 }
 
 /// The first line.
 #[derive(Serialize, Deserialize)]
-struct Beginning {
+struct SheetHeader {
     format: u32,
     number: u64,
 }
@@ -59,11 +59,11 @@ struct Beginning {
 pub(in crate::store::jsonl) fn takes(blobs: &[Put<'_>]) -> bool {
     blobs.len() >= MANY
         && blobs.iter().all(|blob| blob.space.is_replaced_together())
-        && Place::of_all(blobs).len() >= MANY
+        && BlobFile::of_all(blobs).len() >= MANY
 }
 
 impl Sheet {
-    fn shelf(&self, place: &Place) -> Option<Shelf> {
+    fn shelf(&self, place: &BlobFile) -> Option<Shelf> {
         let (start, end) = self.lines.get(&place.name())?;
         read_line(&self.bytes[*start..*end])
     }
@@ -77,7 +77,7 @@ impl Sheet {
             if start == 0 {
                 // Damage loses what it hits: lines tell their numbers too.
                 let beginning =
-                    serde_json::from_slice(line).unwrap_or(Beginning { format: FORMAT, number: 0 });
+                    serde_json::from_slice(line).unwrap_or(SheetHeader { format: FORMAT, number: 0 });
                 if beginning.format > FORMAT {
                     return Err(Error::new(
                         ErrorKind::Unsupported,
@@ -103,10 +103,11 @@ impl Sheet {
     }
 
     /// The next sheet: these shelves, and every line for another file.
-    fn next(&self, shelves: &[(Place, Shelf)]) -> Vec<u8> {
+    fn next(&self, shelves: &[(BlobFile, Shelf)]) -> Vec<u8> {
         // Files say which sheet they are newer than, also when the first line of this one was damaged.
         let number = shelves.iter().map(|(_, shelf)| shelf.sheet).fold(self.number, Stamp::max) + 1;
-        let mut bytes = serde_json::to_vec(&Beginning { format: FORMAT, number }).expect("it is plain data");
+        let mut bytes =
+            serde_json::to_vec(&SheetHeader { format: FORMAT, number }).expect("it is plain data");
         bytes.push(b'\n');
         let mut names = HashSet::with_capacity(shelves.len());
         for (place, shelf) in shelves {
@@ -135,8 +136,8 @@ fn read_line(line: &[u8]) -> Option<Shelf> {
     }
     let mut columns = std::str::from_utf8(line).ok()?.splitn(4, '\t').skip(1);
     let (sheet, stamp) = (columns.next()?.parse().ok()?, columns.next()?.parse().ok()?);
-    let items: Vec<Item> = serde_json::from_str(columns.next()?).ok()?;
-    let blobs = items.into_iter().map(Item::into_pair).collect();
+    let items: Vec<BlobLine> = serde_json::from_str(columns.next()?).ok()?;
+    let blobs = items.into_iter().map(BlobLine::into_pair).collect();
     Some(Shelf { stamp, sheet, blobs, ..Shelf::default() })
 }
 
@@ -151,7 +152,7 @@ fn read_sheet(path: &Path) -> Result<Sheet> {
 
 /// Overwrites a line with blanks, durably, and tells how the file looks then;
 /// none when something else stands there.
-fn overwrite(path: &Path, start: u64, line: &[u8]) -> io::Result<Option<Seen>> {
+fn overwrite(path: &Path, start: u64, line: &[u8]) -> io::Result<Option<FileIdentity>> {
     let file = durable::open_to_write(path)?;
     let mut there = vec![0; line.len()];
     if read_at(&file, &mut there, start)? != line.len() || there != line {
@@ -159,7 +160,7 @@ fn overwrite(path: &Path, start: u64, line: &[u8]) -> io::Result<Option<Seen>> {
     }
     durable::write_at(&file, start, &vec![b' '; line.len()])?;
     file.sync_data()?;
-    Ok(Some(Seen::of(&file.metadata()?)))
+    Ok(Some(FileIdentity::of(&file.metadata()?)))
 }
 
 impl Jsonl {
@@ -168,28 +169,28 @@ impl Jsonl {
     fn sheet(&self) -> Result<Arc<Sheet>> {
         let path = self.sheet_path();
         let seen = match path.symlink_metadata() {
-            Ok(there) => Some(Seen::of(&there)),
+            Ok(there) => Some(FileIdentity::of(&there)),
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => None,
             Err(cause) => return Err(cause).during(|| format!("read `{}`", path.display())),
         };
         let mut read = lock(&self.sheet);
         if read.seen != seen {
             let sheet = if seen.is_some() { read_sheet(&path)? } else { Sheet::default() };
-            *read = Read { seen, sheet: Arc::new(sheet) };
+            *read = SheetCache { seen, sheet: Arc::new(sheet) };
         }
         Ok(Arc::clone(&read.sheet))
     }
 
     /// The newest change that is in a file or in its line of the sheet.
-    pub(in crate::store::jsonl) fn stamp_of(&self, place: &Place) -> Result<Stamp> {
+    pub(in crate::store::jsonl) fn stamp_of(&self, place: &BlobFile) -> Result<Stamp> {
         Ok(self.shelf_without_lines(place)?.stamp)
     }
 
     /// Stores blobs of many owners: all of them are there when this returns, or none.
     pub(in crate::store::jsonl) fn put_on_sheet(&self, blobs: &[Put<'_>], stamp: Stamp) -> Result<()> {
-        let mut puts: HashMap<Place, Vec<&Put<'_>>> = HashMap::new();
+        let mut puts: HashMap<BlobFile, Vec<&Put<'_>>> = HashMap::new();
         for blob in blobs {
-            puts.entry(Place::of(blob.space, blob.owner, blob.name)).or_default().push(blob);
+            puts.entry(BlobFile::of(blob.space, blob.owner, blob.name)).or_default().push(blob);
         }
         let mut shelves = Vec::with_capacity(puts.len());
         for (place, puts) in puts {
@@ -207,7 +208,7 @@ impl Jsonl {
     }
 
     /// Overwrites the line of a file that says all of it by now, or whose owner is gone.
-    pub(in crate::store::jsonl) fn take_off_sheet(&self, place: &Place) -> Result<()> {
+    pub(in crate::store::jsonl) fn take_off_sheet(&self, place: &BlobFile) -> Result<()> {
         if !place.space.is_replaced_together() {
             return Ok(());
         }
@@ -227,7 +228,7 @@ impl Jsonl {
                 Ok(())
             }
             other => {
-                *read = Read::default();
+                *read = SheetCache::default();
                 other?;
                 blank(&path, &format!("\t{name}\t")).during(|| format!("write to `{}`", path.display()))
             }
@@ -235,12 +236,12 @@ impl Jsonl {
     }
 
     /// What stands on the sheet for a file; none when nothing does.
-    pub(in crate::store::jsonl) fn on_sheet(&self, place: &Place) -> Result<Option<Shelf>> {
+    pub(in crate::store::jsonl) fn on_sheet(&self, place: &BlobFile) -> Result<Option<Shelf>> {
         if place.space.is_replaced_together() { Ok(self.sheet()?.shelf(place)) } else { Ok(None) }
     }
 
     /// What a file that is written has to say, to count before its line on the sheet; 0 when it has none.
-    pub(in crate::store::jsonl) fn number_of_sheet(&self, place: &Place) -> Result<u64> {
+    pub(in crate::store::jsonl) fn number_of_sheet(&self, place: &BlobFile) -> Result<u64> {
         if !place.space.is_replaced_together() {
             return Ok(0);
         }

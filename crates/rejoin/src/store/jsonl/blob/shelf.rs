@@ -13,7 +13,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::error::Result;
 use crate::model::ConversationId;
-use crate::store::jsonl::fault::During;
+use crate::store::jsonl::fault::DuringIo;
 use crate::store::jsonl::layout::Layout;
 use crate::store::jsonl::line::octets::Octets;
 use crate::store::jsonl::lines::read_at;
@@ -43,7 +43,7 @@ pub(in crate::store::jsonl) struct Shelf {
 
 /// Which file: a space, an owner, and the name of the blob where each has a file of its own.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(in crate::store::jsonl) struct Place {
+pub(in crate::store::jsonl) struct BlobFile {
     pub(in crate::store::jsonl) space: Space,
     pub(in crate::store::jsonl) owner: Option<ConversationId>,
     only: Option<Vec<u8>>,
@@ -51,7 +51,7 @@ pub(in crate::store::jsonl) struct Place {
 
 /// The first line of a file.
 #[derive(Serialize, Deserialize)]
-struct Beginning {
+struct ShelfHeader {
     change: Stamp,
     #[serde(default, skip_serializing_if = "is_zero")]
     sheet: u64,
@@ -59,18 +59,18 @@ struct Beginning {
 
 /// Every other line.
 #[derive(Serialize, Deserialize)]
-pub(in crate::store::jsonl) struct Item {
+pub(in crate::store::jsonl) struct BlobLine {
     name: Octets,
     bytes: Octets,
 }
 
-impl Item {
+impl BlobLine {
     pub(in crate::store::jsonl) fn into_pair(self) -> (Vec<u8>, Vec<u8>) {
         (self.name.into_bytes(), self.bytes.into_bytes())
     }
 }
 
-impl Place {
+impl BlobFile {
     /// Where a blob of this name is.
     pub(in crate::store::jsonl) fn of(space: Space, owner: Option<ConversationId>, name: &[u8]) -> Self {
         let only = has_many_files(space).then(|| name.to_vec());
@@ -164,11 +164,11 @@ pub(in crate::store::jsonl) fn read(path: &Path) -> Result<Shelf> {
     let mut lines = lines(&text).map(|(_, line)| line);
     let mut shelf = Shelf::default();
     // Damage loses what it hits: blobs are what a program remembers, not what was said.
-    if let Some(Ok(beginning)) = lines.next().map(serde_json::from_slice::<Beginning>) {
+    if let Some(Ok(beginning)) = lines.next().map(serde_json::from_slice::<ShelfHeader>) {
         (shelf.stamp, shelf.sheet) = (beginning.change, beginning.sheet);
     }
     for (name, bytes) in
-        lines.filter_map(|line| serde_json::from_slice::<Item>(line).ok()).map(Item::into_pair)
+        lines.filter_map(|line| serde_json::from_slice::<BlobLine>(line).ok()).map(BlobLine::into_pair)
     {
         shelf.has_old_lines |= shelf.blobs.insert(name, bytes).is_some();
     }
@@ -195,7 +195,7 @@ pub(in crate::store::jsonl) fn add(path: &Path, name: &[u8], bytes: &[u8], longe
     let length = file.metadata()?.len();
     let mut last = [0];
     let is_whole = length > 0 && read_at(&file, &mut last, length - 1)? == 1 && last == *b"\n";
-    let item = Item { name: Octets::of(name), bytes: Octets::of(bytes) };
+    let item = BlobLine { name: Octets::of(name), bytes: Octets::of(bytes) };
     let mut line = serde_json::to_vec(&item).expect("it is plain data");
     line.push(b'\n');
     if !is_whole || length + line.len() as u64 > longest {
@@ -234,8 +234,8 @@ pub(in crate::store::jsonl) fn bad_lines(folder: &Path) -> Result<Vec<(PathBuf, 
             let whole = memchr::memrchr(b'\n', &text).map_or(&[][..], |end| &text[..end]);
             let lines = lines(whole);
             let is_bad = |(number, line): &(usize, &[u8])| match number {
-                0 => serde_json::from_slice::<Beginning>(line).is_err(),
-                _ => serde_json::from_slice::<Item>(line).is_err(),
+                0 => serde_json::from_slice::<ShelfHeader>(line).is_err(),
+                _ => serde_json::from_slice::<BlobLine>(line).is_err(),
             };
             bad.extend(lines.filter(is_bad).map(|(number, _)| (path.clone(), number + 1)));
         }
@@ -245,7 +245,7 @@ pub(in crate::store::jsonl) fn bad_lines(folder: &Path) -> Result<Vec<(PathBuf, 
 
 impl Shelf {
     pub(in crate::store::jsonl) fn to_text(&self) -> Vec<u8> {
-        let beginning = Beginning { change: self.stamp, sheet: self.sheet };
+        let beginning = ShelfHeader { change: self.stamp, sheet: self.sheet };
         let mut text = serde_json::to_vec(&beginning).expect("it is plain data");
         for item in self.items() {
             text.push(b'\n');
@@ -255,9 +255,11 @@ impl Shelf {
         text
     }
 
-    pub(in crate::store::jsonl) fn items(&self) -> Vec<Item> {
-        let item =
-            |(name, bytes): (&Vec<u8>, &Vec<u8>)| Item { name: Octets::of(name), bytes: Octets::of(bytes) };
+    pub(in crate::store::jsonl) fn items(&self) -> Vec<BlobLine> {
+        let item = |(name, bytes): (&Vec<u8>, &Vec<u8>)| BlobLine {
+            name: Octets::of(name),
+            bytes: Octets::of(bytes),
+        };
         self.blobs.iter().map(item).collect()
     }
 
@@ -343,7 +345,7 @@ mod tests {
         let layout = Layout::new(directory.path().to_owned());
         let names = [b"".to_vec(), b"a".to_vec(), vec![0xff; 36], vec![b'x'; 101], vec![b'x'; 5_000]];
         for name in &names {
-            let path = Place::of(Space::Attachment, None, name).path(&layout);
+            let path = BlobFile::of(Space::Attachment, None, name).path(&layout);
             let shelf = Shelf { stamp: 1, blobs: [(name.clone(), b"1".to_vec())].into(), ..Shelf::default() };
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, shelf.to_text()).unwrap();

@@ -5,37 +5,37 @@
 
 use std::str::FromStr;
 
-use crate::store::jsonl::line::{Kind, Line};
+use crate::store::jsonl::line::{Line, LineType};
 
 /// The fields of a line up to its message; none when they are not in the usual form.
 pub(in crate::store::jsonl) fn fields(line: &[u8]) -> Option<Line> {
-    let mut rest = Rest(line);
+    let mut rest = LineRest(line);
     rest.must(b"{\"timestamp\":")?;
     let timestamp = rest.value()?;
     rest.must(b",\"messageIndex\":")?;
     let message_index = rest.number()?;
     rest.must(b",\"messageType\":\"conversation\",\"sessionId\":")?;
     let mut line =
-        Line { message_index, message_type: Kind::Conversation, ..Line::meta(rest.value()?, timestamp) };
-    line.id = rest.optional(b",\"id\":", Rest::value)?;
-    line.parent = rest.optional(b",\"parent\":", Rest::value)?;
-    line.turn = rest.optional(b",\"turn\":", Rest::number)?;
+        Line { message_index, message_type: LineType::Conversation, ..Line::meta(rest.value()?, timestamp) };
+    line.id = rest.optional(b",\"id\":", LineRest::value)?;
+    line.parent = rest.optional(b",\"parent\":", LineRest::value)?;
+    line.turn = rest.optional(b",\"turn\":", LineRest::number)?;
     rest.must(b",\"n\":")?;
     line.n = rest.number()?;
     rest.must(b",\"of\":")?;
     line.of = rest.number()?;
-    line.digest = rest.optional(b",\"digest\":", Rest::value)?;
-    line.change = rest.optional(b",\"change\":", Rest::number)?;
-    line.after = rest.optional(b",\"after\":", Rest::number)?;
-    line.first = rest.optional(b",\"first\":", Rest::value)?;
-    line.last = rest.optional(b",\"last\":", Rest::value)?;
+    line.digest = rest.optional(b",\"digest\":", LineRest::value)?;
+    line.change = rest.optional(b",\"change\":", LineRest::number)?;
+    line.after = rest.optional(b",\"after\":", LineRest::number)?;
+    line.first = rest.optional(b",\"first\":", LineRest::value)?;
+    line.last = rest.optional(b",\"last\":", LineRest::value)?;
     rest.0.is_empty().then_some(line)
 }
 
 /// What is left to read.
-struct Rest<'a>(&'a [u8]);
+struct LineRest<'a>(&'a [u8]);
 
-impl Rest<'_> {
+impl LineRest<'_> {
     fn must(&mut self, name: &[u8]) -> Option<()> {
         self.0 = self.0.strip_prefix(name)?;
         Some(())
@@ -96,7 +96,7 @@ mod tests {
         )
             .prop_map(
                 |(id, at, seq, message, first, last, (has_parent, has_digest, has_label, change))| Line {
-                    message_type: Kind::Conversation,
+                    message_type: LineType::Conversation,
                     message_index: seq,
                     id: message.parse().ok(),
                     parent: has_parent.then(|| "Xw81kQ".parse().unwrap()),

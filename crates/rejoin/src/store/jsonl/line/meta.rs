@@ -18,7 +18,7 @@ pub(in crate::store::jsonl) const FORMAT: u32 = 1;
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub(in crate::store::jsonl) enum Meta {
     /// The first line of a file.
-    SessionStart(Box<Start>),
+    SessionStart(Box<ConversationStart>),
     Header {
         version: Version,
         facets: Traits,
@@ -74,7 +74,7 @@ struct Tag {
 
 /// Every field that any of them has. A tagged type cannot be read around a header that is kept to the letter.
 #[derive(Deserialize)]
-struct Said {
+struct MetaFields {
     r#type: String,
     #[serde(default)]
     version: Version,
@@ -97,7 +97,7 @@ struct Said {
 /// How a conversation began, and, in a file that was written anew, where it stood then.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(in crate::store::jsonl) struct Start {
+pub(in crate::store::jsonl) struct ConversationStart {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::store::jsonl) project_path: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -109,12 +109,12 @@ pub(in crate::store::jsonl) struct Start {
     pub(in crate::store::jsonl) facets: Traits,
     pub(in crate::store::jsonl) header: Box<RawValue>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(in crate::store::jsonl) standing: Option<Standing>,
+    pub(in crate::store::jsonl) standing: Option<RewriteState>,
 }
 
 /// Where a conversation stood when its file was written anew.
 #[derive(Debug, Serialize, Deserialize)]
-pub(in crate::store::jsonl) struct Standing {
+pub(in crate::store::jsonl) struct RewriteState {
     pub(in crate::store::jsonl) version: Version,
     pub(in crate::store::jsonl) active: Time,
     pub(in crate::store::jsonl) next: u32,
@@ -165,7 +165,7 @@ impl Traits {
     }
 }
 
-impl Start {
+impl ConversationStart {
     pub(in crate::store::jsonl) fn new(facets: &Facets, header: &str, created: Time) -> Self {
         /// What the first document wants to stand in the line by itself.
         #[derive(Default, Deserialize)]
@@ -244,7 +244,7 @@ impl Meta {
         if !KNOWN.contains(&tag.r#type.as_str()) {
             return Some(Self::Unknown);
         }
-        let said: Said = serde_json::from_str(json).ok()?;
+        let said: MetaFields = serde_json::from_str(json).ok()?;
         let version = said.version;
         Some(match said.r#type.as_str() {
             "session-start" => Self::SessionStart(serde_json::from_str(json).ok()?),

@@ -30,7 +30,7 @@ const MESSAGE: &[u8] = b",\"message\":";
 /// Whether a line holds a message or something about the conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Kind {
+pub(super) enum LineType {
     Conversation,
     SessionMeta,
 }
@@ -42,7 +42,7 @@ pub(super) struct Line {
     pub(super) timestamp: Time,
     /// The sequence of a message; 0 for what is none.
     pub(super) message_index: u32,
-    pub(super) message_type: Kind,
+    pub(super) message_type: LineType,
     pub(super) session_id: ConversationId,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) id: Option<MessageId>,
@@ -131,7 +131,7 @@ impl Line {
         Self {
             timestamp,
             message_index: 0,
-            message_type: Kind::SessionMeta,
+            message_type: LineType::SessionMeta,
             session_id,
             id: None,
             parent: None,
@@ -222,7 +222,7 @@ impl Line {
     fn read_any(line: &[u8]) -> Option<(Self, Range<usize>)> {
         let text = std::str::from_utf8(line).ok()?;
         let fields = serde_json::from_str(text).ok()?;
-        let message = serde_json::from_str::<Whole<'_>>(text).ok()?.message.get();
+        let message = serde_json::from_str::<LineMessage<'_>>(text).ok()?.message.get();
         let start = message.as_ptr() as usize - text.as_ptr() as usize;
         Some((fields, start..start + message.len()))
     }
@@ -248,7 +248,7 @@ fn is_embeddable(body: &str) -> bool {
 
 /// A line, as far as its message is looked for.
 #[derive(Deserialize)]
-struct Whole<'a> {
+struct LineMessage<'a> {
     #[serde(borrow)]
     message: &'a RawValue,
 }
@@ -264,7 +264,7 @@ pub(super) fn body(message: &[u8]) -> Option<Cow<'_, str>> {
     }
     // Another program may have added fields after the message.
     let line = format!("{{\"message\":{text}}}");
-    let alone = serde_json::from_str::<Whole<'_>>(&line).ok()?.message.get().to_owned();
+    let alone = serde_json::from_str::<LineMessage<'_>>(&line).ok()?.message.get().to_owned();
     plain(alone.into())
 }
 

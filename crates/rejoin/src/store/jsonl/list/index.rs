@@ -23,8 +23,8 @@ use crate::model::{Branch, ConversationId, Head, Status, Time};
 use crate::store::backend::ConversationRow;
 use crate::store::durable;
 use crate::store::index::checksum;
-use crate::store::jsonl::files::Seen;
-use crate::store::jsonl::kept::Kept;
+use crate::store::jsonl::files::FileIdentity;
+use crate::store::jsonl::kept::LoadedConversation;
 use crate::store::jsonl::layout::Layout;
 use crate::store::jsonl::line::meta::Traits;
 use crate::store::jsonl::line::octets::Octets;
@@ -36,7 +36,7 @@ pub(in crate::store::jsonl) const FORMAT: u32 = 4;
 
 /// The first line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(in crate::store::jsonl) struct Beginning {
+pub(in crate::store::jsonl) struct IndexHeader {
     pub(in crate::store::jsonl) format: u32,
     /// Since when the machine runs: a power cut may have lost what the log of changes said.
     pub(in crate::store::jsonl) boot: String,
@@ -44,7 +44,7 @@ pub(in crate::store::jsonl) struct Beginning {
     pub(in crate::store::jsonl) stamp: Stamp,
     /// When every file was last looked at.
     pub(in crate::store::jsonl) checked: Time,
-    pub(in crate::store::jsonl) folders: Vec<Folder>,
+    pub(in crate::store::jsonl) folders: Vec<FolderStamp>,
     /// How many bytes its rows have, and with the ids of messages: one that is missing is missed.
     pub(in crate::store::jsonl) rows: u64,
     pub(in crate::store::jsonl) bytes: u64,
@@ -52,7 +52,7 @@ pub(in crate::store::jsonl) struct Beginning {
 
 /// A folder as it was found: its name, its inode, and when a name in it last changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(in crate::store::jsonl) struct Folder(
+pub(in crate::store::jsonl) struct FolderStamp(
     pub(in crate::store::jsonl) String,
     pub(in crate::store::jsonl) u64,
     pub(in crate::store::jsonl) i128,
@@ -60,11 +60,11 @@ pub(in crate::store::jsonl) struct Folder(
 
 /// A conversation in the index. Columns are texts until somebody asks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::store::jsonl) struct Entry {
+pub(in crate::store::jsonl) struct IndexEntry {
     pub(in crate::store::jsonl) id: ConversationId,
     pub(in crate::store::jsonl) active: Time,
     pub(in crate::store::jsonl) folder: String,
-    pub(in crate::store::jsonl) seen: Seen,
+    pub(in crate::store::jsonl) seen: FileIdentity,
     status: u8,
     expires: Option<i64>,
     project: String,
@@ -81,14 +81,14 @@ pub(in crate::store::jsonl) struct Entry {
 }
 
 /// How a file looks that is gone.
-const NO_FILE: Seen = Seen { device: 0, inode: 0, length: 0, modified: 0 };
+const NO_FILE: FileIdentity = FileIdentity { device: 0, inode: 0, length: 0, modified: 0 };
 
 /// A key that stands in the lines of its owner: its name, the change that stored or erased it, and its bytes.
 pub(in crate::store::jsonl) type KeyInLines = (Vec<u8>, Stamp, Option<Vec<u8>>);
 
 /// The rest of a row, as JSON.
 #[derive(Serialize, Deserialize)]
-struct Rest {
+struct RowRest {
     version: Version,
     facets: Traits,
     header: String,
@@ -101,18 +101,18 @@ struct Rest {
     last: String,
 }
 
-impl Entry {
+impl IndexEntry {
     /// A conversation of which nothing can be listed, and why.
     pub(in crate::store::jsonl) fn unlistable(
         id: ConversationId,
         folder: &str,
-        seen: Seen,
+        seen: FileIdentity,
         why: String,
     ) -> Self {
         Self {
             row: String::new(),
             active: Time::from_micros(i64::MAX),
-            ..Self::of(&Kept::new(id), folder, seen, &[why])
+            ..Self::of(&LoadedConversation::new(id), folder, seen, &[why])
         }
     }
 
@@ -127,7 +127,12 @@ impl Entry {
         Self::unlistable(id, folder, NO_FILE, why)
     }
 
-    pub(in crate::store::jsonl) fn of(kept: &Kept, folder: &str, seen: Seen, damage: &[String]) -> Self {
+    pub(in crate::store::jsonl) fn of(
+        kept: &LoadedConversation,
+        folder: &str,
+        seen: FileIdentity,
+        damage: &[String],
+    ) -> Self {
         let row = kept.row().into_row();
         let mut messages = String::new();
         for held in kept.tree.messages() {
@@ -147,7 +152,7 @@ impl Entry {
             messages,
             keys: keys_of(kept),
             damage: if damage.is_empty() { String::new() } else { as_list(damage) },
-            row: serde_json::to_string(&Rest {
+            row: serde_json::to_string(&RowRest {
                 version: row.version,
                 facets: Traits::of(&row.facets),
                 header: row.header,
@@ -185,7 +190,7 @@ impl Entry {
 
     /// None when it is damaged, or nothing of it can be listed.
     pub(in crate::store::jsonl) fn row(&self) -> Option<ConversationRow> {
-        let rest: Rest = serde_json::from_str(&self.row).ok()?;
+        let rest: RowRest = serde_json::from_str(&self.row).ok()?;
         Some(ConversationRow {
             id: self.id,
             version: rest.version,
@@ -237,7 +242,7 @@ impl Entry {
             id: columns.id()?,
             active: columns.active()?,
             folder: folder.to_owned(),
-            seen: Seen {
+            seen: FileIdentity {
                 device,
                 inode: inode.parse().ok()?,
                 length: length.parse().ok()?,
@@ -265,12 +270,12 @@ impl Entry {
     }
 
     /// True when a row passes every filter of a query but that for ids.
-    pub(in crate::store::jsonl) fn passes(&self, wanted: &Wanted) -> bool {
-        self.judge(wanted) == Verdict::Passes
+    pub(in crate::store::jsonl) fn passes(&self, wanted: &RowFilter) -> bool {
+        self.judge(wanted) == FilterResult::Passes
     }
 
     /// What a query's filters, but for that for ids, say about a row.
-    pub(in crate::store::jsonl) fn judge(&self, wanted: &Wanted) -> Verdict {
+    pub(in crate::store::jsonl) fn judge(&self, wanted: &RowFilter) -> FilterResult {
         wanted.judge(&self.project, &self.kind, (self.status, self.active), self.expires)
     }
 }
@@ -318,17 +323,17 @@ impl<'a> Columns<'a> {
         self.0[COLUMNS - 1].is_empty()
     }
 
-    pub(in crate::store::jsonl) fn judge(&self, wanted: &Wanted) -> Verdict {
+    pub(in crate::store::jsonl) fn judge(&self, wanted: &RowFilter) -> FilterResult {
         let (status, active) = (self.0[6].parse().ok(), self.active());
         let expires = self.0[7].parse().ok();
         let standing = status.zip(active);
-        standing.map_or(Verdict::Fails, |standing| wanted.judge(self.0[8], self.0[9], standing, expires))
+        standing.map_or(FilterResult::Fails, |standing| wanted.judge(self.0[8], self.0[9], standing, expires))
     }
 }
 
 /// What the filters of a query say about a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::store::jsonl) enum Verdict {
+pub(in crate::store::jsonl) enum FilterResult {
     Passes,
     /// Only its kind keeps it out.
     Excepted,
@@ -336,7 +341,7 @@ pub(in crate::store::jsonl) enum Verdict {
 }
 
 /// The filters of a query, in the form that the columns have.
-pub(in crate::store::jsonl) struct Wanted {
+pub(in crate::store::jsonl) struct RowFilter {
     project: Option<String>,
     kind: Option<String>,
     except_kind: Option<String>,
@@ -345,7 +350,7 @@ pub(in crate::store::jsonl) struct Wanted {
     unexpired_at: Option<i64>,
 }
 
-impl Wanted {
+impl RowFilter {
     pub(in crate::store::jsonl) fn of(query: &ListQuery<'_>) -> Self {
         Self {
             project: query.project.map(quoted),
@@ -363,7 +368,7 @@ impl Wanted {
         kind: &str,
         (status, active): (u8, Time),
         expires: Option<i64>,
-    ) -> Verdict {
+    ) -> FilterResult {
         let is_idle = status == Status::Active as u8 && self.idle_since.is_some_and(|since| active <= since);
         let status = if is_idle { Status::Paused as u8 } else { status };
         let passes = self.project.as_deref().is_none_or(|own| own == project)
@@ -371,9 +376,9 @@ impl Wanted {
             && self.status.is_none_or(|own| own as u8 == status)
             && self.unexpired_at.is_none_or(|now| expires.is_none_or(|expires| expires > now));
         match self.except_kind.as_deref() {
-            _ if !passes => Verdict::Fails,
-            Some(except) if except == kind => Verdict::Excepted,
-            _ => Verdict::Passes,
+            _ if !passes => FilterResult::Fails,
+            Some(except) if except == kind => FilterResult::Excepted,
+            _ => FilterResult::Passes,
         }
     }
 }
@@ -389,7 +394,7 @@ fn as_list(damage: &[String]) -> String {
     serde_json::to_string(&named).expect("it is plain data")
 }
 
-fn keys_of(kept: &Kept) -> String {
+fn keys_of(kept: &LoadedConversation) -> String {
     let own = kept
         .blobs
         .iter()
@@ -410,8 +415,8 @@ pub(in crate::store::jsonl) fn quoted(text: &str) -> String {
 /// which is being removed is written again.
 pub(in crate::store::jsonl) fn write<'e>(
     layout: &Layout,
-    mut beginning: Beginning,
-    entries: impl Iterator<Item = &'e Entry>,
+    mut beginning: IndexHeader,
+    entries: impl Iterator<Item = &'e IndexEntry>,
 ) -> io::Result<()> {
     let (mut rows, mut messages) = (Vec::new(), Vec::new());
     for entry in entries {
@@ -442,32 +447,32 @@ mod tests {
 
     #[test]
     fn an_entry_comes_back_and_a_changed_one_is_refused() {
-        let mut kept = Kept::new(ConversationId::from_bytes([7; 16]));
+        let mut kept = LoadedConversation::new(ConversationId::from_bytes([7; 16]));
         kept.tree.facets.project = "/a\tb\nc".to_owned();
         kept.tree.header = b"{\"title\":\"x\"}".to_vec();
         kept.blobs.insert(
             (crate::store::Space::Wrapper(6), Some(kept.id), b"data".to_vec()),
             (812, Some(vec![0xff; 3])),
         );
-        let seen = Seen { device: 1, inode: 2, length: 3, modified: -4 };
-        let entry = Entry::of(&kept, "a_b_c", seen, &["line 3\tcannot be used".to_owned()]);
+        let seen = FileIdentity { device: 1, inode: 2, length: 3, modified: -4 };
+        let entry = IndexEntry::of(&kept, "a_b_c", seen, &["line 3\tcannot be used".to_owned()]);
         let mut line = Vec::new();
         entry.write(&mut line);
         line.pop();
 
-        let read = Entry::read(&line, 1);
+        let read = IndexEntry::read(&line, 1);
         let changed: Vec<usize> = (0..line.len())
             .filter(|place| {
                 let mut line = line.clone();
                 line[*place] ^= 1;
-                Entry::read(&line, 1).is_some()
+                IndexEntry::read(&line, 1).is_some()
             })
             .collect();
 
-        assert_eq!(read.as_ref().and_then(Entry::row), Some(kept.row()));
-        assert_eq!(read.as_ref().map(Entry::damage), Some(vec!["line 3\tcannot be used".to_owned()]));
+        assert_eq!(read.as_ref().and_then(IndexEntry::row), Some(kept.row()));
+        assert_eq!(read.as_ref().map(IndexEntry::damage), Some(vec!["line 3\tcannot be used".to_owned()]));
         assert_eq!(
-            read.as_ref().and_then(Entry::keys),
+            read.as_ref().and_then(IndexEntry::keys),
             Some(vec![(b"data".to_vec(), 812, Some(vec![0xff; 3]))])
         );
         assert_eq!((read, changed), (Some(entry), vec![]));
@@ -476,8 +481,8 @@ mod tests {
     #[test]
     fn ids_of_messages_come_back_to_the_conversation_that_they_belong_to() {
         let [own, other] = [7, 8].map(|byte| {
-            let kept = Kept::new(ConversationId::from_bytes([byte; 16]));
-            Entry::of(&kept, "a", Seen { device: 1, inode: 2, length: 3, modified: 4 }, &[])
+            let kept = LoadedConversation::new(ConversationId::from_bytes([byte; 16]));
+            IndexEntry::of(&kept, "a", FileIdentity { device: 1, inode: 2, length: 3, modified: 4 }, &[])
         });
         let mut line = Vec::new();
         write_checked(&format!("{}\t one two", own.id), &mut line);

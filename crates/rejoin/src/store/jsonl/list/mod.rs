@@ -13,13 +13,15 @@ use rustix::fs::FlockOperation;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{ConversationId, Time};
 use crate::store::backend::ConversationRow;
-use crate::store::jsonl::fault::During;
-use crate::store::jsonl::files::{Opened, Purpose, Seen};
-use crate::store::jsonl::lines::{Content, LONGEST, Lines};
-use crate::store::jsonl::list::index::{Beginning, Columns, Entry, Folder, Verdict, Wanted};
-use crate::store::jsonl::list::trusted::{Reading, Usable};
+use crate::store::jsonl::fault::DuringIo;
+use crate::store::jsonl::files::{FileIdentity, LockedFile, Purpose};
+use crate::store::jsonl::lines::{FileLines, LONGEST, LineBytes};
+use crate::store::jsonl::list::index::{
+    Columns, FilterResult, FolderStamp, IndexEntry, IndexHeader, RowFilter,
+};
+use crate::store::jsonl::list::trusted::{IndexReading, Usable};
 use crate::store::jsonl::missing::Gone;
-use crate::store::jsonl::scan::{Depth, ScannedFile};
+use crate::store::jsonl::scan::{ScanDepth, ScannedFile};
 use crate::store::jsonl::{Jsonl, change_log, recover};
 use crate::store::{Changed, ListQuery, Page, What, durable};
 
@@ -32,10 +34,10 @@ const PATIENCE: Duration = Duration::from_millis(20);
 
 /// What a list is made of.
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct ListedRows {
     /// The conversations of a page, and those after it that are needed to tell
     /// whether there is more, in no order.
-    pub(super) entries: Vec<Entry>,
+    pub(super) entries: Vec<IndexEntry>,
     total: u64,
     /// How many were left out for their kind.
     excepted: u64,
@@ -57,7 +59,7 @@ impl Jsonl {
             return Ok(Page { damaged, ..query.page_of(rows) });
         }
         let found = self.found(query)?;
-        let page = query.page_of(found.entries.iter().filter_map(Entry::row).collect());
+        let page = query.page_of(found.entries.iter().filter_map(IndexEntry::row).collect());
         let counted = |count| query.counts_total.then_some(count);
         let (total, excepted) = (counted(found.total), counted(found.excepted));
         Ok(Page { total, excepted, damaged: found.damaged, ..page })
@@ -66,7 +68,7 @@ impl Jsonl {
 
 impl Jsonl {
     /// What a list without the filter for ids is made of.
-    pub(super) fn found(&self, query: &ListQuery<'_>) -> Result<Found> {
+    pub(super) fn found(&self, query: &ListQuery<'_>) -> Result<ListedRows> {
         let found = match self.usable_index()? {
             Some(usable) => self.list_from_index(usable, query)?,
             None => None,
@@ -79,7 +81,7 @@ impl Jsonl {
 
     /// Visits every conversation that there is, in no order, with the ids of
     /// its messages where they are wanted.
-    pub(super) fn each_entry(&self, wanted: Reading, visit: &mut dyn FnMut(&Entry)) -> Result<()> {
+    pub(super) fn each_entry(&self, wanted: IndexReading, visit: &mut dyn FnMut(&IndexEntry)) -> Result<()> {
         if let Some(mut usable) = self.usable_index()? {
             let (mut entries, mut gone) = (Vec::new(), Gone::new());
             let is_sound = usable.read(wanted, &mut |entry| {
@@ -112,8 +114,8 @@ impl Jsonl {
 
     /// A conversation that has no file, if it is missing. Most rows are not read, so asking
     /// for one that never was costs little.
-    pub(super) fn entry_of_missing(&self, id: ConversationId) -> Result<Option<Entry>> {
-        let is_meant = |entry: &Entry| entry.id == id && entry.is_missing();
+    pub(super) fn entry_of_missing(&self, id: ConversationId) -> Result<Option<IndexEntry>> {
+        let is_meant = |entry: &IndexEntry| entry.id == id && entry.is_missing();
         let Some(usable) = self.usable_index()? else {
             return Ok(self.check_index()?.into_iter().find(is_meant));
         };
@@ -121,11 +123,11 @@ impl Jsonl {
             return Ok(self.missing(Gone::from([(id, None)]), usable.stamp)?.pop());
         }
         let name = id.to_string();
-        let mut lines = Lines::new(&usable.file, usable.offset, usable.rows, LONGEST);
+        let mut lines = FileLines::new(&usable.file, usable.offset, usable.rows, LONGEST);
         while let Some(piece) = lines.next().during(|| "read the index")? {
-            if let Content::Bytes(line) = piece.content
+            if let LineBytes::Bytes(line) = piece.content
                 && memmem::find(line, name.as_bytes()).is_some()
-                && let Some(entry) = Entry::read(line, usable.device).filter(is_meant)
+                && let Some(entry) = IndexEntry::read(line, usable.device).filter(is_meant)
             {
                 return Ok(Some(entry));
             }
@@ -134,14 +136,14 @@ impl Jsonl {
     }
 
     /// What a list is made of; none when the index turns out to be wrong.
-    fn list_from_index(&self, mut usable: Usable, query: &ListQuery<'_>) -> Result<Option<Found>> {
-        let wanted = Wanted::of(query);
+    fn list_from_index(&self, mut usable: Usable, query: &ListQuery<'_>) -> Result<Option<ListedRows>> {
+        let wanted = RowFilter::of(query);
         let after = query.after.map(|after| (after.time, after.conversation));
-        let (mut found, mut gone) = (Found::default(), Gone::new());
+        let (mut found, mut gone) = (ListedRows::default(), Gone::new());
         let mut shown = 0;
-        let mut lines = Lines::new(&usable.file, usable.offset, usable.rows, LONGEST);
+        let mut lines = FileLines::new(&usable.file, usable.offset, usable.rows, LONGEST);
         while let Some(piece) = lines.next().during(|| "read the index")? {
-            let Content::Bytes(line) = piece.content else { return Ok(None) };
+            let LineBytes::Bytes(line) = piece.content else { return Ok(None) };
             if line.starts_with(b" ") {
                 continue;
             }
@@ -151,7 +153,7 @@ impl Jsonl {
                 continue;
             }
             if columns.is_unlistable() {
-                let Some(entry) = Entry::read(line, usable.device) else { return Ok(None) };
+                let Some(entry) = IndexEntry::read(line, usable.device) else { return Ok(None) };
                 if entry.is_missing() {
                     gone.insert(id, Some(entry.folder));
                 } else if self.may_be_listable_again(&entry) {
@@ -162,12 +164,12 @@ impl Jsonl {
                 continue;
             }
             match columns.judge(&wanted) {
-                Verdict::Passes => found.total += 1,
-                Verdict::Excepted => {
+                FilterResult::Passes => found.total += 1,
+                FilterResult::Excepted => {
                     found.excepted += 1;
                     continue;
                 }
-                Verdict::Fails => continue,
+                FilterResult::Fails => continue,
             }
             if shown > query.limit {
                 if query.counts_total {
@@ -178,7 +180,7 @@ impl Jsonl {
             if after.is_some_and(|after| (active, id) >= after) {
                 continue;
             }
-            let Some(entry) = Entry::read(line, usable.device) else { return Ok(None) };
+            let Some(entry) = IndexEntry::read(line, usable.device) else { return Ok(None) };
             if !self.is_as_it_was(&entry) {
                 // Somebody changed it without a word in the log.
                 usable.changed.insert(id);
@@ -199,7 +201,7 @@ impl Jsonl {
             gone.remove(id);
             if entry.is_unlistable() {
                 found.damaged.extend(entry.damage());
-            } else if entry.judge(&wanted) == Verdict::Excepted {
+            } else if entry.judge(&wanted) == FilterResult::Excepted {
                 found.excepted += 1;
             } else if entry.passes(&wanted) {
                 self.remember_keys(&entry);
@@ -208,26 +210,26 @@ impl Jsonl {
                 found.entries.push(entry);
             }
         }
-        found.damaged.extend(self.missing(gone, usable.stamp)?.iter().flat_map(Entry::damage));
+        found.damaged.extend(self.missing(gone, usable.stamp)?.iter().flat_map(IndexEntry::damage));
         Ok(Some(found))
     }
 
     /// True for an entry of which nothing could be listed, if its file may be
     /// readable by now. It need not look different.
-    fn may_be_listable_again(&self, entry: &Entry) -> bool {
+    fn may_be_listable_again(&self, entry: &IndexEntry) -> bool {
         let there = || self.layout.file(&entry.folder, entry.id).symlink_metadata();
         entry.is_unlistable() && there().map_or(true, |there| there.is_file())
     }
 
     /// Looks at every file, reads those that are not as the index says, and writes the index again.
-    pub(super) fn check_index(&self) -> Result<Vec<Entry>> {
+    pub(super) fn check_index(&self) -> Result<Vec<IndexEntry>> {
         // Whatever changes from here on is in the log after this stamp, or makes a folder look different.
         let stamp = change_log::newest(&self.layout.changes())?.saturating_sub(1);
         let checked = Time::now();
         let mut folders = self.folders()?;
         let mut indexed = self.indexed()?;
         let (mut entries, mut met, mut doubled) = (Vec::new(), HashSet::new(), Vec::new());
-        for Folder(folder, ..) in &folders {
+        for FolderStamp(folder, ..) in &folders {
             let ids = self.layout.conversations(folder).during(|| format!("list the folder `{folder}`"))?;
             for id in ids {
                 // A copy in another folder is not another conversation.
@@ -235,7 +237,8 @@ impl Jsonl {
                     doubled.push(id);
                     continue;
                 }
-                let there = self.layout.file(folder, id).symlink_metadata().map(|there| Seen::of(&there));
+                let there =
+                    self.layout.file(folder, id).symlink_metadata().map(|there| FileIdentity::of(&there));
                 match indexed
                     .entries
                     .remove(&id)
@@ -248,7 +251,7 @@ impl Jsonl {
                 }
             }
         }
-        for Folder(folder, ..) in &folders {
+        for FolderStamp(folder, ..) in &folders {
             let impostors = self.layout.impostors(folder).during(|| format!("list the folder `{folder}`"))?;
             entries.extend(impostors.into_iter().filter_map(|id| self.impostor(id, folder)));
         }
@@ -261,13 +264,13 @@ impl Jsonl {
         entries.append(&mut self.all_missing(indexed.into_gone(), after, &met)?);
         entries.sort_by_key(|entry| std::cmp::Reverse(entry.key()));
         let now = i128::from(checked.as_micros()) * 1_000;
-        for Folder(_, _, modified) in &mut folders {
+        for FolderStamp(_, _, modified) in &mut folders {
             // A time that will never be found makes the next list look again.
             if *modified + SETTLED > now {
                 *modified = -1;
             }
         }
-        let beginning = Beginning {
+        let beginning = IndexHeader {
             format: index::FORMAT,
             boot: recover::boot(),
             stamp,
@@ -284,7 +287,7 @@ impl Jsonl {
 
     /// Writes the index, but not what may have changed since it was looked at: it may have been removed, and
     /// its text must not come back. What the log tells after the index is read from the files in any case.
-    fn write_index(&self, mut beginning: Beginning, entries: &[Entry]) -> Result<()> {
+    fn write_index(&self, mut beginning: IndexHeader, entries: &[IndexEntry]) -> Result<()> {
         let path = self.layout.changes();
         let log = durable::open_to_read(&path).during(|| format!("open `{}`", path.display()))?;
         change_log::lock(&log, FlockOperation::NonBlockingLockExclusive, PATIENCE)?;
@@ -309,19 +312,19 @@ impl Jsonl {
         index::write(&self.layout, beginning, left).during(|| "write the index")
     }
 
-    fn is_as_it_was(&self, entry: &Entry) -> bool {
+    fn is_as_it_was(&self, entry: &IndexEntry) -> bool {
         match self.layout.file(&entry.folder, entry.id).symlink_metadata() {
-            Ok(there) => Seen::of(&there) == entry.seen,
+            Ok(there) => FileIdentity::of(&there) == entry.seen,
             Err(cause) => entry.is_missing() && cause.kind() == io::ErrorKind::NotFound,
         }
     }
 
     /// Every conversation whose file is gone although nobody deleted it, whatever an index says.
-    pub(super) fn check_missing(&self, met: &[ConversationId]) -> Result<Vec<Entry>> {
+    pub(super) fn check_missing(&self, met: &[ConversationId]) -> Result<Vec<IndexEntry>> {
         self.all_missing(self.indexed()?.into_gone(), 0, &met.iter().copied().collect())
     }
 
-    pub(super) fn folders(&self) -> Result<Vec<Folder>> {
+    pub(super) fn folders(&self) -> Result<Vec<FolderStamp>> {
         let names = self.layout.folders().during(|| "list the folders")?;
         let mut folders = Vec::new();
         for name in names {
@@ -330,39 +333,39 @@ impl Jsonl {
             if there.as_ref().is_err_and(|cause| cause.kind() == io::ErrorKind::NotFound) {
                 continue;
             }
-            let seen = Seen::of(&there.during(|| format!("look at the folder `{name}`"))?);
-            folders.push(Folder(name, seen.inode, seen.modified));
+            let seen = FileIdentity::of(&there.during(|| format!("look at the folder `{name}`"))?);
+            folders.push(FolderStamp(name, seen.inode, seen.modified));
         }
         Ok(folders)
     }
 
-    fn entry(&self, id: ConversationId) -> Result<Option<Entry>> {
+    fn entry(&self, id: ConversationId) -> Result<Option<IndexEntry>> {
         let folder = self.layout.find(id).during(|| format!("find conversation `{id}`"))?;
         folder.map_or(Ok(None), |folder| self.entry_in(id, &folder))
     }
 
     /// Something that has the name of a conversation's file and is none.
-    fn impostor(&self, id: ConversationId, folder: &str) -> Option<Entry> {
+    fn impostor(&self, id: ConversationId, folder: &str) -> Option<IndexEntry> {
         let path = self.layout.file(folder, id);
-        let seen = Seen::of(&path.symlink_metadata().ok()?);
+        let seen = FileIdentity::of(&path.symlink_metadata().ok()?);
         let why = format!("`{}` is not a regular file", path.display());
-        Some(Entry::unlistable(id, folder, seen, why))
+        Some(IndexEntry::unlistable(id, folder, seen, why))
     }
 
-    fn entry_in(&self, id: ConversationId, folder: &str) -> Result<Option<Entry>> {
+    fn entry_in(&self, id: ConversationId, folder: &str) -> Result<Option<IndexEntry>> {
         let opened = match self.open_file(id) {
             Ok(Some(opened)) => opened,
             Ok(None) => return Ok(None),
             // One file that belongs to somebody else is no reason not to list the others.
             Err(error) if is_forbidden(&error) => {
                 let there = self.layout.file(folder, id).symlink_metadata();
-                let Ok(seen) = there.map(|there| Seen::of(&there)) else { return Ok(None) };
-                return Ok(Some(Entry::unlistable(id, folder, seen, format!("could not {error}"))));
+                let Ok(seen) = there.map(|there| FileIdentity::of(&there)) else { return Ok(None) };
+                return Ok(Some(IndexEntry::unlistable(id, folder, seen, format!("could not {error}"))));
             }
             Err(error) => return Err(error),
         };
-        let unlistable = |why| Some(Entry::unlistable(id, &opened.folder, opened.seen, why));
-        let known = match self.reread(id, &opened, Depth::Fields) {
+        let unlistable = |why| Some(IndexEntry::unlistable(id, &opened.folder, opened.seen, why));
+        let known = match self.reread(id, &opened, ScanDepth::Fields) {
             Ok(known) => known,
             // Nor is a conversation of a newer Rejoin.
             Err(error) if error.kind() == ErrorKind::Unsupported => return Ok(unlistable(error.to_string())),
@@ -372,7 +375,7 @@ impl Jsonl {
         Ok(match damage.first() {
             Some(why) if known.is_nothing() => unlistable(why.clone()),
             None if known.is_nothing() => None,
-            _ => Some(Entry::of(&known.kept, &opened.folder, opened.seen, &damage)),
+            _ => Some(IndexEntry::of(&known.kept, &opened.folder, opened.seen, &damage)),
         })
     }
 
@@ -392,7 +395,7 @@ impl Jsonl {
         Ok(self.glance_at(id)?.map(|(_, known)| known))
     }
 
-    pub(super) fn glance_at(&self, id: ConversationId) -> Result<Option<(Opened, ScannedFile)>> {
+    pub(super) fn glance_at(&self, id: ConversationId) -> Result<Option<(LockedFile, ScannedFile)>> {
         let opened = match self.open_file(id) {
             Ok(Some(opened)) => opened,
             Ok(None) => return Ok(None),
@@ -400,7 +403,7 @@ impl Jsonl {
             Err(error) if is_forbidden(&error) => return Ok(None),
             Err(error) => return Err(error),
         };
-        let known = match self.reread(id, &opened, Depth::Fields) {
+        let known = match self.reread(id, &opened, ScanDepth::Fields) {
             Ok(known) => known,
             // A conversation of a newer Rejoin is no reason not to list the others.
             Err(error) if error.kind() == ErrorKind::Unsupported => return Ok(None),
@@ -417,16 +420,17 @@ pub(super) fn is_forbidden(error: &Error) -> bool {
 }
 
 /// The page of these entries, which come in the order of a list.
-fn from_entries(mut entries: Vec<Entry>, query: &ListQuery<'_>) -> Found {
-    let wanted = Wanted::of(query);
+fn from_entries(mut entries: Vec<IndexEntry>, query: &ListQuery<'_>) -> ListedRows {
+    let wanted = RowFilter::of(query);
     let after = query.after.map(|after| (after.time, after.conversation));
     let mut damaged: Vec<String> =
-        entries.iter().filter(|entry| entry.is_unlistable()).flat_map(Entry::damage).collect();
-    let excepted = entries.iter().filter(|entry| entry.judge(&wanted) == Verdict::Excepted).count() as u64;
+        entries.iter().filter(|entry| entry.is_unlistable()).flat_map(IndexEntry::damage).collect();
+    let excepted =
+        entries.iter().filter(|entry| entry.judge(&wanted) == FilterResult::Excepted).count() as u64;
     entries.retain(|entry| !entry.is_unlistable() && entry.passes(&wanted));
     let total = if query.counts_total { entries.len() as u64 } else { 0 };
     entries.retain(|entry| after.is_none_or(|after| entry.key() < after));
     entries.truncate(query.limit.saturating_add(1));
-    damaged.extend(entries.iter().take(query.limit).flat_map(Entry::damage));
-    Found { damaged, total, excepted, entries }
+    damaged.extend(entries.iter().take(query.limit).flat_map(IndexEntry::damage));
+    ListedRows { damaged, total, excepted, entries }
 }

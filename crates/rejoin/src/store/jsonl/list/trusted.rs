@@ -7,9 +7,9 @@ use std::os::unix::fs::MetadataExt;
 
 use crate::error::Result;
 use crate::model::{ConversationId, Time};
-use crate::store::jsonl::fault::During;
-use crate::store::jsonl::lines::{Content, LONGEST, Lines, Piece};
-use crate::store::jsonl::list::index::{self, Beginning, Entry};
+use crate::store::jsonl::fault::DuringIo;
+use crate::store::jsonl::lines::{FileLines, LONGEST, LineBytes, RawLine};
+use crate::store::jsonl::list::index::{self, IndexEntry, IndexHeader};
 use crate::store::jsonl::missing::Gone;
 use crate::store::jsonl::{Jsonl, change_log, recover};
 use crate::store::{Stamp, durable};
@@ -36,7 +36,7 @@ pub(in crate::store::jsonl) struct Usable {
 
 /// How much of each conversation is read from an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::store::jsonl) enum Reading {
+pub(in crate::store::jsonl) enum IndexReading {
     Rows,
     /// With the ids of its messages.
     Messages,
@@ -47,21 +47,21 @@ impl Usable {
     /// lines are damaged, which are passed over.
     pub(in crate::store::jsonl) fn read(
         &self,
-        wanted: Reading,
-        visit: &mut dyn FnMut(Entry),
+        wanted: IndexReading,
+        visit: &mut dyn FnMut(IndexEntry),
     ) -> Result<bool> {
-        let mut rows = Lines::new(&self.file, self.offset, self.rows, LONGEST);
-        let mut messages = Lines::new(&self.file, self.rows, self.length, LONGEST);
+        let mut rows = FileLines::new(&self.file, self.offset, self.rows, LONGEST);
+        let mut messages = FileLines::new(&self.file, self.rows, self.length, LONGEST);
         let mut is_sound = true;
         while let Some(row) = rows.next().during(|| "read the index")? {
-            let entry = row.bytes().and_then(|row| Entry::read(row, self.device));
+            let entry = row.bytes().and_then(|row| IndexEntry::read(row, self.device));
             let is_erased = row.bytes().is_some_and(|row| row.starts_with(b" "));
             let entry = match wanted {
-                Reading::Rows => entry,
+                IndexReading::Rows => entry,
                 // An erased row has an erased line here too.
-                Reading::Messages => {
+                IndexReading::Messages => {
                     let ids = messages.next().during(|| "read the index")?;
-                    let ids = ids.as_ref().and_then(Piece::bytes);
+                    let ids = ids.as_ref().and_then(RawLine::bytes);
                     entry.and_then(|entry| entry.with_messages(ids?))
                 }
             };
@@ -77,7 +77,7 @@ impl Usable {
 pub(in crate::store::jsonl) struct Indexed {
     /// What happened up to here is in it; none when it belongs to another log of changes.
     pub(in crate::store::jsonl) stamp: Option<Stamp>,
-    pub(in crate::store::jsonl) entries: HashMap<ConversationId, Entry>,
+    pub(in crate::store::jsonl) entries: HashMap<ConversationId, IndexEntry>,
 }
 
 impl Indexed {
@@ -93,11 +93,11 @@ impl Jsonl {
     pub(in crate::store::jsonl) fn usable_index(&self) -> Result<Option<Usable>> {
         let Ok(file) = durable::open_to_read(&self.layout.index()) else { return Ok(None) };
         let Ok(metadata) = file.metadata() else { return Ok(None) };
-        let mut lines = Lines::new(&file, 0, metadata.len(), LONGEST);
+        let mut lines = FileLines::new(&file, 0, metadata.len(), LONGEST);
         let Ok(Some(first)) = lines.next() else { return Ok(None) };
-        let Content::Bytes(line) = first.content else { return Ok(None) };
+        let LineBytes::Bytes(line) = first.content else { return Ok(None) };
         let offset = first.length;
-        let Ok(beginning) = serde_json::from_slice::<Beginning>(line) else { return Ok(None) };
+        let Ok(beginning) = serde_json::from_slice::<IndexHeader>(line) else { return Ok(None) };
         let age = Time::now().as_micros() - beginning.checked.as_micros();
         let fits = beginning.format == index::FORMAT
             && beginning.boot == recover::boot()
@@ -137,17 +137,17 @@ impl Jsonl {
         let Ok(file) = durable::open_to_read(&self.layout.index()) else { return Ok(indexed) };
         let Ok(metadata) = file.metadata() else { return Ok(indexed) };
         let newest = change_log::newest(&self.layout.changes())?;
-        let mut lines = Lines::new(&file, 0, metadata.len(), LONGEST);
-        let Ok(Some(Piece { content: Content::Bytes(line), length: offset, .. })) = lines.next() else {
+        let mut lines = FileLines::new(&file, 0, metadata.len(), LONGEST);
+        let Ok(Some(RawLine { content: LineBytes::Bytes(line), length: offset, .. })) = lines.next() else {
             return Ok(indexed);
         };
-        let Ok(beginning) = serde_json::from_slice::<Beginning>(line) else { return Ok(indexed) };
+        let Ok(beginning) = serde_json::from_slice::<IndexHeader>(line) else { return Ok(indexed) };
         indexed.stamp = Some(beginning.stamp).filter(|stamp| *stamp <= newest);
         let rows = offset.saturating_add(beginning.rows).min(metadata.len());
         let (device, length) = (metadata.dev(), metadata.len());
         let all = Usable { file, device, offset, rows, length, stamp: 0, changed: BTreeSet::new() };
         // A line that is damaged is passed over.
-        all.read(Reading::Messages, &mut |entry| drop(indexed.entries.insert(entry.id, entry)))?;
+        all.read(IndexReading::Messages, &mut |entry| drop(indexed.entries.insert(entry.id, entry)))?;
         Ok(indexed)
     }
 }

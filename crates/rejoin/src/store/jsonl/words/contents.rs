@@ -15,7 +15,7 @@ const PIECE: u64 = 1 << 16;
 
 /// Computes checksums up to places that come one after the other; everything is read once,
 /// but for the piece that a place is in.
-pub(super) struct Contents<'f> {
+pub(super) struct PrefixChecksums<'f> {
     file: &'f File,
     /// All pieces before this place are in the checksum.
     offset: u64,
@@ -23,7 +23,7 @@ pub(super) struct Contents<'f> {
     buffer: Vec<u8>,
 }
 
-impl<'f> Contents<'f> {
+impl<'f> PrefixChecksums<'f> {
     pub(super) const fn of(file: &'f File) -> Self {
         Self { file, offset: 0, sum: NOTHING, buffer: Vec::new() }
     }
@@ -69,13 +69,13 @@ mod tests {
         let bytes: Vec<u8> = (0..3 * PIECE as usize).map(|number| (number % 251) as u8).collect();
         file.write_all_at(&bytes, 0).unwrap();
         let places = [0, 1, 700, PIECE - 1, PIECE, PIECE + 1, 2 * PIECE + 5, 3 * PIECE, 3 * PIECE + 1];
-        let alone = places.map(|place| Contents::of(&file).until(place).unwrap());
+        let alone = places.map(|place| PrefixChecksums::of(&file).until(place).unwrap());
 
-        let mut contents = Contents::of(&file);
+        let mut contents = PrefixChecksums::of(&file);
         let in_order = places.map(|place| contents.until(place).unwrap());
         let mut from = (0, NOTHING);
         let gone_on = places.map(|place| {
-            let mut contents = Contents::after(&file, from.0, from.1);
+            let mut contents = PrefixChecksums::after(&file, from.0, from.1);
             let sum = contents.until(place).unwrap();
             from = (place, contents.pieces());
             sum

@@ -7,16 +7,16 @@ use crate::model::ConversationId;
 use crate::store::Progress;
 use crate::store::backend::text;
 use crate::store::body::{Searchable, is_json};
-use crate::store::jsonl::fault::During;
-use crate::store::jsonl::files::{Grown, Opened, Purpose, Seen};
+use crate::store::jsonl::fault::DuringIo;
+use crate::store::jsonl::files::{FileIdentity, Grown, LockedFile, Purpose};
 use crate::store::jsonl::kept::LocatedMessage;
-use crate::store::jsonl::list::index::Entry;
+use crate::store::jsonl::list::index::IndexEntry;
 use crate::store::jsonl::scan::ScannedFile;
-use crate::store::jsonl::words::contents::{Contents, NOTHING};
+use crate::store::jsonl::words::contents::{NOTHING, PrefixChecksums};
 use crate::store::jsonl::words::document::Document;
 use crate::store::jsonl::words::parts::Drafting;
-use crate::store::jsonl::words::publish::{Read, Revision};
-use crate::store::jsonl::words::{Chain, Run};
+use crate::store::jsonl::words::publish::{ReadVersion, Revision};
+use crate::store::jsonl::words::{CoveredRun, RunChain};
 use crate::store::jsonl::{Jsonl, lock};
 
 /// How much of the files one segment takes at first, so that little is in memory.
@@ -32,9 +32,9 @@ const PATIENCE: Duration = Duration::from_millis(5);
 struct Behind {
     id: ConversationId,
     /// The last run that covers something of it, and how many messages are covered.
-    covered: Option<(Run, usize)>,
+    covered: Option<(CoveredRun, usize)>,
     /// How its file looked when it was compared.
-    seen: Seen,
+    seen: FileIdentity,
     /// How many messages it has.
     messages: u64,
 }
@@ -42,7 +42,7 @@ struct Behind {
 /// A segment that is being filled.
 struct Slice {
     drafting: Drafting,
-    read: Vec<Read>,
+    read: Vec<ReadVersion>,
     messages: u64,
 }
 
@@ -139,7 +139,7 @@ impl Jsonl {
     }
 
     /// Compares the index with the files, and takes out of it what does not fit.
-    fn find_behind(&self, entries: &[Entry]) -> Result<Vec<Behind>> {
+    fn find_behind(&self, entries: &[IndexEntry]) -> Result<Vec<Behind>> {
         let segments = self.segments()?;
         let (mut chains, loose) = segments.chains();
         let (mut behind, mut revision) = (Vec::new(), Revision::default());
@@ -172,10 +172,10 @@ impl Jsonl {
     /// same any more. Also how the file looked.
     fn check_chain(
         &self,
-        entry: &Entry,
-        chain: &Chain,
+        entry: &IndexEntry,
+        chain: &RunChain,
         revision: &mut Revision,
-    ) -> Result<(Option<(Run, usize)>, Seen)> {
+    ) -> Result<(Option<(CoveredRun, usize)>, FileIdentity)> {
         let opened = self.open_file(entry.id)?;
         let is_same = match &opened {
             Some(opened) => covers(opened, &chain.last)?,
@@ -198,10 +198,10 @@ impl Jsonl {
     fn add_to(
         &self,
         slice: &mut Slice,
-        opened: &Opened,
+        opened: &LockedFile,
         known: &ScannedFile,
-        covered: Option<(Run, usize)>,
-    ) -> Result<Option<(Run, usize)>> {
+        covered: Option<(CoveredRun, usize)>,
+    ) -> Result<Option<(CoveredRun, usize)>> {
         let messages = known.kept.tree.messages();
         if !is_whole(opened, known) {
             return Ok(None);
@@ -220,11 +220,11 @@ impl Jsonl {
         });
         let reached = count + room.count();
         let end = messages.get(reached).map_or(known.end, |next| next.content.offset);
-        let mut contents = Contents::after(&opened.file, start, pieces);
+        let mut contents = PrefixChecksums::after(&opened.file, start, pieces);
         let attempt = || format!("read `{}`", opened.path.display());
         let Some(said) = self.said(opened, &messages[count..reached])? else { return Ok(None) };
         let Some(sum) = contents.until(end).during(attempt)? else { return Ok(None) };
-        let run = Run {
+        let run = CoveredRun {
             conversation: known.kept.id,
             start,
             end,
@@ -242,7 +242,7 @@ impl Jsonl {
     }
 
     /// What messages say, of those that can be searched; none when one of them is damaged.
-    fn said(&self, opened: &Opened, held: &[LocatedMessage]) -> Result<Option<Vec<(Document, String)>>> {
+    fn said(&self, opened: &LockedFile, held: &[LocatedMessage]) -> Result<Option<Vec<(Document, String)>>> {
         let mut all = Vec::new();
         let mut place = 0;
         let visited = self.visit_held(opened, held.iter(), &mut |row| {
@@ -266,15 +266,15 @@ impl Jsonl {
 }
 
 /// True when a file still is, up to the end of a run, what it was.
-pub(super) fn covers(opened: &Opened, run: &Run) -> Result<bool> {
+pub(super) fn covers(opened: &LockedFile, run: &CoveredRun) -> Result<bool> {
     let attempt = || format!("read `{}`", opened.path.display());
     Ok(run.end <= opened.seen.length
-        && Contents::of(&opened.file).until(run.end).during(attempt)? == Some(run.contents))
+        && PrefixChecksums::of(&opened.file).until(run.end).during(attempt)? == Some(run.contents))
 }
 
 /// True when a file, up to where a chain ends, is what it was. If nobody but the handle that asks wrote to it
 /// since, its looks tell; otherwise it is compared, unless it is long.
-fn is_covered_still(opened: &Opened, grown: &Grown, chain: Option<&Chain>) -> Result<bool> {
+fn is_covered_still(opened: &LockedFile, grown: &Grown, chain: Option<&RunChain>) -> Result<bool> {
     let Some(chain) = chain else { return Ok(true) };
     let is_own =
         opened.seen == grown.after && grown.before.is_some_and(|before| chain.last.is_current(&before));
@@ -288,7 +288,7 @@ pub(super) fn divides(messages: &[LocatedMessage], count: usize, place: u64) -> 
 }
 
 /// True when nothing is wrong with a file, and nobody is writing to it.
-fn is_whole(opened: &Opened, known: &ScannedFile) -> bool {
+fn is_whole(opened: &LockedFile, known: &ScannedFile) -> bool {
     known.torn == 0
         && known.is_terminated
         && known.end == opened.seen.length
@@ -296,7 +296,7 @@ fn is_whole(opened: &Opened, known: &ScannedFile) -> bool {
 }
 
 /// True when the last message can be searched. Those of a vault cannot, and there is nothing to index then.
-fn ends_in_words(store: &Jsonl, opened: &Opened, known: &ScannedFile) -> Result<bool> {
+fn ends_in_words(store: &Jsonl, opened: &LockedFile, known: &ScannedFile) -> Result<bool> {
     let messages = known.kept.tree.messages();
     let last = &messages[messages.len().saturating_sub(1)..];
     Ok(store.said(opened, last)?.is_some_and(|said| !said.is_empty()))

@@ -19,13 +19,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::model::ConversationId;
-use crate::store::jsonl::files::Seen;
+use crate::store::jsonl::files::FileIdentity;
 use crate::store::jsonl::words::contents::NOTHING;
-use crate::store::jsonl::words::segment::Segment;
+use crate::store::jsonl::words::segment::WordSegment;
 
 /// A part of a conversation's file whose messages a segment covers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Run {
+struct CoveredRun {
     conversation: ConversationId,
     /// From here in the file, where another run ends, or at its beginning.
     start: u64,
@@ -38,14 +38,14 @@ struct Run {
     /// How many messages begin in it, also those without words.
     messages: u32,
     /// How the file looked. The device is not kept: it is that of the segment.
-    seen: Seen,
+    seen: FileIdentity,
     /// How many messages have words.
     documents: u32,
 }
 
-impl Run {
+impl CoveredRun {
     /// True when this is the last part of a file that looks as it did.
-    fn is_current(&self, seen: &Seen) -> bool {
+    fn is_current(&self, seen: &FileIdentity) -> bool {
         let own = &self.seen;
         (own.inode, own.length, own.modified) == (seen.inode, seen.length, seen.modified)
             && self.end == seen.length
@@ -58,19 +58,19 @@ impl Run {
 }
 
 /// A run: the place of its segment, and its own place there.
-type Place = (usize, usize);
+type RunPosition = (usize, usize);
 
 /// The segments that can be used.
 struct Segments {
-    all: Vec<Segment>,
+    all: Vec<WordSegment>,
     /// Files that should be segments and are none.
     broken: Vec<PathBuf>,
 }
 
 /// The runs of a conversation that follow each other, from the beginning of its file.
-struct Chain {
-    places: Vec<Place>,
-    last: Run,
+struct RunChain {
+    places: Vec<RunPosition>,
+    last: CoveredRun,
     /// How many messages they cover.
     messages: usize,
 }
@@ -84,7 +84,7 @@ impl Segments {
             if doubted.contains(&path) {
                 continue;
             }
-            match Segment::open(&path) {
+            match WordSegment::open(&path) {
                 Ok(Some(segment)) => segments.all.push(segment),
                 Ok(None) => {}
                 // A folder is not Rejoin's. A check names it.
@@ -96,13 +96,13 @@ impl Segments {
     }
 
     /// The run at a place.
-    fn run(&self, (segment, run): Place) -> &Run {
+    fn run(&self, (segment, run): RunPosition) -> &CoveredRun {
         &self.all[segment].runs[run]
     }
 
     /// What is covered of each conversation. The second answer names those that have runs beside their chain.
-    fn chains(&self) -> (HashMap<ConversationId, Chain>, HashSet<ConversationId>) {
-        let mut places: HashMap<ConversationId, Vec<Place>> = HashMap::new();
+    fn chains(&self) -> (HashMap<ConversationId, RunChain>, HashSet<ConversationId>) {
+        let mut places: HashMap<ConversationId, Vec<RunPosition>> = HashMap::new();
         for (number, segment) in self.all.iter().enumerate() {
             for (place, run) in segment.runs.iter().enumerate() {
                 places.entry(run.conversation).or_default().push((number, place));
@@ -120,13 +120,13 @@ impl Segments {
         (chains, loose)
     }
 
-    fn chain(&self, mut places: Vec<Place>) -> Option<Chain> {
+    fn chain(&self, mut places: Vec<RunPosition>) -> Option<RunChain> {
         // Of several that begin at the same place, the longest counts, and of those the newest.
         places.sort_unstable_by_key(|place| {
             let run = self.run(*place);
             (run.start, std::cmp::Reverse((run.end, *place)))
         });
-        let mut chain: Option<Chain> = None;
+        let mut chain: Option<RunChain> = None;
         for place in places {
             let run = self.run(place);
             let follows = match &chain {
@@ -137,7 +137,7 @@ impl Segments {
                 let mut before = chain.take().map_or((Vec::new(), 0), |chain| (chain.places, chain.messages));
                 before.0.push(place);
                 let messages = before.1 + run.messages as usize;
-                chain = Some(Chain { places: before.0, last: run.clone(), messages });
+                chain = Some(RunChain { places: before.0, last: run.clone(), messages });
             }
         }
         chain

@@ -1,20 +1,20 @@
 //! A whole segment in memory: made of messages, or of other segments.
 
 use crate::error::Result;
-use crate::store::index::{Draft, PageWriter, Pages, Source, combine};
-use crate::store::jsonl::words::Run;
+use crate::store::index::{DraftSegment, MergedSegment, PageWriter, Pages, combine};
+use crate::store::jsonl::words::CoveredRun;
 use crate::store::jsonl::words::document::{self, Document};
 use crate::store::jsonl::words::segment::{BLOCK, BlockSums, write_start};
 
 /// A segment, all of it.
-pub(super) struct Parts {
+pub(super) struct SegmentParts {
     /// Runs in order of conversation and place; documents are numbered in this order, from 1.
-    pub(super) runs: Vec<(Run, Vec<Document>)>,
+    pub(super) runs: Vec<(CoveredRun, Vec<Document>)>,
     pub(super) pages: Pages,
     pub(super) words: Vec<u8>,
 }
 
-impl Parts {
+impl SegmentParts {
     /// The bytes of a file: see docs/format.md.
     pub(super) fn to_bytes(&self) -> Vec<u8> {
         let (mut documents, mut blocks) = (Vec::new(), Vec::new());
@@ -49,7 +49,7 @@ impl Parts {
             (one.conversation, one.start, one.end).cmp(&(other.conversation, other.start, other.end))
         });
         let mut numbers: Vec<Vec<Option<u32>>> = counts.iter().map(|count| vec![None; *count]).collect();
-        let (mut runs, mut count): (Vec<(Run, Vec<Document>)>, u32) = (Vec::new(), 0);
+        let (mut runs, mut count): (Vec<(CoveredRun, Vec<Document>)>, u32) = (Vec::new(), 0);
         for (source, from, run, mut documents) in all {
             for number in &mut numbers[source][from..from + documents.len()] {
                 count += 1;
@@ -67,7 +67,7 @@ impl Parts {
     }
 
     /// This segment without some of its runs; none when nothing is left.
-    pub(super) fn without(self, is_gone: impl Fn(&Run) -> bool) -> Result<Option<Self>> {
+    pub(super) fn without(self, is_gone: impl Fn(&CoveredRun) -> bool) -> Result<Option<Self>> {
         let (mut runs, mut numbers, mut count) = (Vec::new(), Vec::new(), 0);
         for (run, documents) in self.runs {
             let is_gone = is_gone(&run);
@@ -83,7 +83,7 @@ impl Parts {
     }
 
     fn of_words(
-        runs: Vec<(Run, Vec<Document>)>,
+        runs: Vec<(CoveredRun, Vec<Document>)>,
         words: &[(Pages, Vec<u8>)],
         numbers: &[Vec<Option<u32>>],
         count: u32,
@@ -92,8 +92,8 @@ impl Parts {
             return Ok(None);
         }
         let sources = words.iter().zip(numbers);
-        let sources: Vec<Source<'_>> =
-            sources.map(|((pages, bytes), numbers)| Source { pages, bytes, numbers }).collect();
+        let sources: Vec<MergedSegment<'_>> =
+            sources.map(|((pages, bytes), numbers)| MergedSegment { pages, bytes, numbers }).collect();
         let mut writer = PageWriter::of(count);
         combine(&sources, &mut writer)?;
         let (pages, words) = writer.finish();
@@ -101,7 +101,7 @@ impl Parts {
     }
 }
 
-impl Run {
+impl CoveredRun {
     /// True when it is the next part of the same file.
     fn continues(&self, last: &Self) -> bool {
         self.conversation == last.conversation && self.follows(last)
@@ -117,18 +117,18 @@ impl Run {
 
 /// A segment that is being made of messages.
 pub(super) struct Drafting {
-    runs: Vec<(Run, Vec<Document>)>,
-    words: Draft,
+    runs: Vec<(CoveredRun, Vec<Document>)>,
+    words: DraftSegment,
     documents: u32,
 }
 
 impl Drafting {
     pub(super) fn new() -> Self {
-        Self { runs: Vec::new(), words: Draft::after(0), documents: 0 }
+        Self { runs: Vec::new(), words: DraftSegment::after(0), documents: 0 }
     }
 
     /// Adds a run with its messages, each with its text.
-    pub(super) fn add(&mut self, mut run: Run, said: Vec<(Document, String)>) {
+    pub(super) fn add(&mut self, mut run: CoveredRun, said: Vec<(Document, String)>) {
         let mut documents = Vec::with_capacity(said.len());
         for (document, text) in said {
             self.documents += 1;
@@ -149,13 +149,13 @@ impl Drafting {
         self.runs.is_empty()
     }
 
-    pub(super) fn finish(self) -> Parts {
+    pub(super) fn finish(self) -> SegmentParts {
         let mut writer = PageWriter::of(self.documents);
         for (word, documents) in self.words.into_words() {
             writer.push(word.as_bytes(), &documents);
         }
         let (pages, words) = writer.finish();
-        Parts { runs: self.runs, pages, words }
+        SegmentParts { runs: self.runs, pages, words }
     }
 }
 
@@ -167,13 +167,13 @@ mod tests {
 
     use super::*;
     use crate::model::{ConversationId, MessageId, Role, Time, WordQuery};
-    use crate::store::jsonl::files::Seen;
-    use crate::store::jsonl::words::segment::Segment;
+    use crate::store::jsonl::files::FileIdentity;
+    use crate::store::jsonl::words::segment::WordSegment;
 
     const WORDS: [&str; 6] = ["green", "greenish", "Café", "東京", "a", "bicycle"];
 
     /// The messages of a conversation, by the words that each has.
-    fn parts(conversation: u8, from: u32, texts: &[Vec<usize>]) -> Parts {
+    fn parts(conversation: u8, from: u32, texts: &[Vec<usize>]) -> SegmentParts {
         let mut drafting = Drafting::new();
         let said = (from + 1..).zip(texts).map(|(seq, words)| {
             let text = words.iter().map(|word| WORDS[*word]).collect::<Vec<_>>().join(" ");
@@ -181,7 +181,7 @@ mod tests {
             let time = Time::from_micros(seq.into());
             (Document { seq, time, role: Role::User, offset: seq.into(), length: 1, id }, text)
         });
-        let run = Run {
+        let run = CoveredRun {
             conversation: ConversationId::from_bytes([conversation; 16]),
             start: from.into(),
             end: u64::from(from) + texts.len() as u64,
@@ -189,7 +189,7 @@ mod tests {
             contents: u64::from(from) + texts.len() as u64,
             pieces: 0,
             messages: texts.len() as u32,
-            seen: Seen { device: 0, inode: 1, length: 2, modified: -3 },
+            seen: FileIdentity { device: 0, inode: 1, length: 2, modified: -3 },
             documents: 0,
         };
         drafting.add(run, said.collect());
@@ -197,11 +197,11 @@ mod tests {
     }
 
     /// What a segment finds for each word, by conversation and sequence, through a file.
-    fn found(parts: &Parts) -> BTreeMap<String, Vec<(ConversationId, u32)>> {
+    fn found(parts: &SegmentParts) -> BTreeMap<String, Vec<(ConversationId, u32)>> {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("0000000000000001");
         std::fs::write(&path, parts.to_bytes()).unwrap();
-        let segment = Segment::open(&path).unwrap().unwrap();
+        let segment = WordSegment::open(&path).unwrap().unwrap();
         let of = |text: &str| {
             let numbers = segment.matches(&WordQuery::parse(text)).unwrap();
             let mut found: Vec<_> = numbers
@@ -233,7 +233,7 @@ mod tests {
 
             let sources =
                 vec![parts(2, 0, &other), parts(1, one.len() as u32, &more), parts(1, 0, &one)];
-            let combined = Parts::combined(sources).unwrap().unwrap();
+            let combined = SegmentParts::combined(sources).unwrap().unwrap();
 
             let together = found(&combined);
             for (word, found) in &together {

@@ -14,10 +14,10 @@ use rustix::fs::FlockOperation;
 use crate::error::Result;
 use crate::model::ConversationId;
 use crate::store::durable;
-use crate::store::jsonl::fault::During;
-use crate::store::jsonl::files::Seen;
-use crate::store::jsonl::words::parts::{Drafting, Parts};
-use crate::store::jsonl::words::segment::Segment;
+use crate::store::jsonl::fault::DuringIo;
+use crate::store::jsonl::files::FileIdentity;
+use crate::store::jsonl::words::parts::{Drafting, SegmentParts};
+use crate::store::jsonl::words::segment::WordSegment;
 use crate::store::jsonl::words::{Segments, number_of, paths};
 use crate::store::jsonl::{Jsonl, change_log};
 
@@ -29,7 +29,7 @@ const LARGEST: u64 = 4 << 20;
 const MANY: usize = 16;
 
 /// How a conversation's file was when its words were read.
-pub(super) type Read = (PathBuf, Seen);
+pub(super) type ReadVersion = (PathBuf, FileIdentity);
 
 /// What becomes of runs.
 #[derive(Default)]
@@ -37,7 +37,7 @@ pub(super) struct Revision {
     /// All runs of these go.
     pub(super) stale: HashSet<ConversationId>,
     /// The files of these look different, and what is covered of them is the same.
-    pub(super) seen: HashMap<ConversationId, Seen>,
+    pub(super) seen: HashMap<ConversationId, FileIdentity>,
 }
 
 impl Revision {
@@ -45,11 +45,11 @@ impl Revision {
         self.stale.is_empty() && self.seen.is_empty()
     }
 
-    fn takes_from(&self, segment: &Segment) -> bool {
+    fn takes_from(&self, segment: &WordSegment) -> bool {
         segment.runs.iter().any(|run| self.stale.contains(&run.conversation))
     }
 
-    fn revised(&self, mut parts: Parts) -> Result<Option<Parts>> {
+    fn revised(&self, mut parts: SegmentParts) -> Result<Option<SegmentParts>> {
         for (run, _) in &mut parts.runs {
             if let Some(seen) = self.seen.get(&run.conversation) {
                 run.seen = *seen;
@@ -70,7 +70,7 @@ impl Jsonl {
     ///
     /// Others who write wait only while the new segment is written. What it replaces is erased afterwards,
     /// which takes a sync for each; whoever removes something in between removes it from both.
-    pub(super) fn add_segment(&self, fresh: Drafting, read: &[Read], wait: Duration) -> Result<bool> {
+    pub(super) fn add_segment(&self, fresh: Drafting, read: &[ReadVersion], wait: Duration) -> Result<bool> {
         let parts = fresh.finish();
         let mut bytes = parts.to_bytes();
         let (mut merged, mut others) = (Vec::new(), Vec::new());
@@ -83,15 +83,15 @@ impl Jsonl {
         }
         if !merged.is_empty() {
             others.push(parts);
-            let Some(combined) = Parts::combined(others)? else { return Ok(true) };
+            let Some(combined) = SegmentParts::combined(others)? else { return Ok(true) };
             bytes = combined.to_bytes();
         }
-        let is_same = |(path, seen): &Read| {
-            path.symlink_metadata().is_ok_and(|there| Seen::of(&there).is_same_file(seen))
+        let is_same = |(path, seen): &ReadVersion| {
+            path.symlink_metadata().is_ok_and(|there| FileIdentity::of(&there).is_same_file(seen))
         };
         {
             let _lock = self.lock_words(wait)?;
-            if !read.iter().all(is_same) || !merged.iter().all(Segment::is_there) {
+            if !read.iter().all(is_same) || !merged.iter().all(WordSegment::is_there) {
                 return Ok(false);
             }
             self.write_segment(&bytes).during(|| "write words")?;
@@ -194,7 +194,7 @@ fn next_number(used: &BTreeSet<u64>) -> u64 {
 impl Segments {
     /// Small segments, smallest first, that become one with a new one of this
     /// length; none while there are few of them.
-    fn into_mergeable(self, fresh: u64) -> Vec<Segment> {
+    fn into_mergeable(self, fresh: u64) -> Vec<WordSegment> {
         let mut small = self.all;
         small.retain(|segment| segment.length <= LARGEST / 2);
         small.sort_by_key(|segment| segment.length);

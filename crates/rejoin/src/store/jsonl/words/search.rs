@@ -12,20 +12,20 @@ use crate::error::{ErrorKind, Result};
 use crate::model::{ConversationId, MessageId, Time};
 use crate::store::backend::{Presence, Rows};
 use crate::store::body::Searchable;
-use crate::store::hits::{Damage, Hits};
+use crate::store::hits::{Hits, SearchDamage};
 use crate::store::jsonl::Jsonl;
-use crate::store::jsonl::fault::During;
-use crate::store::jsonl::files::{Opened, Seen};
+use crate::store::jsonl::fault::DuringIo;
+use crate::store::jsonl::files::{FileIdentity, LockedFile};
 use crate::store::jsonl::line::body;
 use crate::store::jsonl::lines::read_at;
-use crate::store::jsonl::list::index::Wanted;
+use crate::store::jsonl::list::index::RowFilter;
 use crate::store::jsonl::list::is_forbidden;
 use crate::store::jsonl::read::told;
 use crate::store::jsonl::rows::JsonlRows;
 use crate::store::jsonl::scan::ScannedFile;
 use crate::store::jsonl::words::document::Document;
 use crate::store::jsonl::words::fill::{covers, divides};
-use crate::store::jsonl::words::{Chain, Segments};
+use crate::store::jsonl::words::{RunChain, Segments};
 use crate::store::{Hit, ListQuery, Page, SearchQuery};
 
 impl Jsonl {
@@ -33,11 +33,13 @@ impl Jsonl {
     pub(in crate::store::jsonl) fn search_page(&self, query: &SearchQuery<'_>) -> Result<Page<Hit>> {
         let mut doubts = Doubts::default();
         loop {
-            match Search::begin(self, query, &doubts)?.run()? {
-                Outcome::Found(page) => return Ok(page),
+            match PlainSearch::begin(self, query, &doubts)?.run()? {
+                SearchOutcome::Found(page) => return Ok(page),
                 // Each is doubted once, so this comes to an end.
-                Outcome::Doubtful(Doubt::Conversation(id)) => drop(doubts.conversations.insert(id)),
-                Outcome::Doubtful(Doubt::Segment(path)) => drop(doubts.segments.insert(path)),
+                SearchOutcome::Doubtful(SearchDoubt::Conversation(id)) => {
+                    doubts.conversations.insert(id);
+                }
+                SearchOutcome::Doubtful(SearchDoubt::Segment(path)) => drop(doubts.segments.insert(path)),
             }
         }
     }
@@ -51,23 +53,23 @@ struct Doubts {
 }
 
 /// What turned out to be different from what was said of it.
-enum Doubt {
+enum SearchDoubt {
     Conversation(ConversationId),
     Segment(PathBuf),
 }
 
-enum Outcome {
+enum SearchOutcome {
     Found(Page<Hit>),
-    Doubtful(Doubt),
+    Doubtful(SearchDoubt),
 }
 
 /// A message that has the words, as a segment says.
-struct Candidate {
+struct SegmentCandidate {
     conversation: ConversationId,
     document: Document,
 }
 
-impl Candidate {
+impl SegmentCandidate {
     /// What hits are ordered by.
     const fn key(&self) -> (Time, ConversationId, u32) {
         (self.document.time, self.conversation, self.document.seq)
@@ -75,7 +77,7 @@ impl Candidate {
 }
 
 /// Messages of a block that have the words, as its segment says.
-struct Named {
+struct BlockHits {
     newest: Time,
     segment: usize,
     block: usize,
@@ -83,7 +85,7 @@ struct Named {
 }
 
 /// Keeps the first so many in the order of hits.
-fn keep_first(candidates: &mut Vec<Candidate>, count: usize) {
+fn keep_first(candidates: &mut Vec<SegmentCandidate>, count: usize) {
     if candidates.len() > count {
         candidates.select_nth_unstable_by_key(count, |candidate| Reverse(candidate.key()));
         candidates.truncate(count);
@@ -91,20 +93,20 @@ fn keep_first(candidates: &mut Vec<Candidate>, count: usize) {
 }
 
 /// A search under way.
-struct Search<'s> {
+struct PlainSearch<'s> {
     store: &'s Jsonl,
     query: &'s SearchQuery<'s>,
     segments: Segments,
-    chains: HashMap<ConversationId, Chain>,
+    chains: HashMap<ConversationId, RunChain>,
     /// The runs that count, by segment.
     runs: HashMap<usize, HashSet<usize>>,
     /// How the files of covered conversations look.
-    seen: HashMap<ConversationId, Seen>,
+    seen: HashMap<ConversationId, FileIdentity>,
     hits: Hits<'s>,
-    damage: Damage,
+    damage: SearchDamage,
 }
 
-impl<'s> Search<'s> {
+impl<'s> PlainSearch<'s> {
     fn begin(store: &'s Jsonl, query: &'s SearchQuery<'s>, doubts: &Doubts) -> Result<Self> {
         let folder = store.layout.words();
         // An index that cannot be looked at is one that covers nothing.
@@ -120,29 +122,29 @@ impl<'s> Search<'s> {
             runs: HashMap::new(),
             seen: HashMap::new(),
             hits: Hits::of(query, true),
-            damage: Damage::default(),
+            damage: SearchDamage::default(),
         })
     }
 
-    fn run(mut self) -> Result<Outcome> {
+    fn run(mut self) -> Result<SearchOutcome> {
         match self.query.conversation {
             None => self.look_at_all()?,
             Some(only) => self.look_at_one(only)?,
         }
         let candidates = match self.candidates() {
             Ok(candidates) => candidates,
-            Err(doubt) => return Ok(Outcome::Doubtful(doubt)),
+            Err(doubt) => return Ok(SearchOutcome::Doubtful(doubt)),
         };
         match self.open(candidates)? {
-            Some(doubt) => Ok(Outcome::Doubtful(doubt)),
-            None => Ok(Outcome::Found(self.hits.into_page(self.damage))),
+            Some(doubt) => Ok(SearchOutcome::Doubtful(doubt)),
+            None => Ok(SearchOutcome::Found(self.hits.into_page(self.damage))),
         }
     }
 
     fn look_at_all(&mut self) -> Result<()> {
         let mut found = self.store.found(&ListQuery { limit: usize::MAX, ..ListQuery::default() })?;
         self.damage.add(found.damaged.iter());
-        let wanted = Wanted::of(&ListQuery { project: self.query.project, ..ListQuery::default() });
+        let wanted = RowFilter::of(&ListQuery { project: self.query.project, ..ListQuery::default() });
         found.entries.retain(|entry| entry.passes(&wanted));
         found.entries.sort_by_key(|entry| Reverse(entry.key()));
         for entry in &found.entries {
@@ -179,12 +181,12 @@ impl<'s> Search<'s> {
     }
 
     /// True when segments cover all of a file that looks so.
-    fn is_covered(&self, id: ConversationId, seen: &Seen) -> bool {
+    fn is_covered(&self, id: ConversationId, seen: &FileIdentity) -> bool {
         self.chains.get(&id).is_some_and(|chain| chain.last.is_current(seen))
     }
 
     /// Uses what segments say of a conversation.
-    fn take(&mut self, id: ConversationId, seen: Seen) {
+    fn take(&mut self, id: ConversationId, seen: FileIdentity) {
         let Some(chain) = self.chains.get(&id) else { return };
         for (segment, run) in &chain.places {
             self.runs.entry(*segment).or_default().insert(*run);
@@ -193,7 +195,7 @@ impl<'s> Search<'s> {
     }
 
     /// Reads what segments do not cover of a conversation; all of it where they do not fit.
-    fn look_through(&mut self, opened: &Opened, known: &ScannedFile) -> Result<()> {
+    fn look_through(&mut self, opened: &LockedFile, known: &ScannedFile) -> Result<()> {
         let (id, messages, mut damage) = (known.kept.id, known.kept.tree.messages(), opened.damage(known));
         let covered = match self.chains.get(&id).filter(|_| damage.is_empty()) {
             Some(chain) if divides(messages, chain.messages, chain.last.end) => {
@@ -218,22 +220,23 @@ impl<'s> Search<'s> {
     }
 
     /// The messages that segments name, the first of them in order: a page, and one more.
-    fn candidates(&self) -> std::result::Result<Vec<Candidate>, Doubt> {
+    fn candidates(&self) -> std::result::Result<Vec<SegmentCandidate>, SearchDoubt> {
         let mut named = self.named()?;
         named.sort_unstable_by_key(|named| Reverse(named.newest));
         let page = self.query.limit.saturating_add(1);
         let (mut candidates, mut oldest) = (Vec::new(), self.query.since);
-        for Named { newest, segment, block, places } in named {
+        for BlockHits { newest, segment, block, places } in named {
             // All that follow are older than what is on the page, or than what is asked for.
             if oldest.is_some_and(|oldest| newest < oldest) {
                 break;
             }
             let segment = &self.segments.all[segment];
             let block = segment.block(block);
-            let documents = segment.documents(block).map_err(|_| Doubt::Segment(segment.path.clone()))?;
+            let documents =
+                segment.documents(block).map_err(|_| SearchDoubt::Segment(segment.path.clone()))?;
             let conversation = segment.runs[block.run].conversation;
             let here = places.into_iter().filter_map(|place| documents.get(place).copied());
-            let here = here.map(|document| Candidate { conversation, document });
+            let here = here.map(|document| SegmentCandidate { conversation, document });
             candidates.extend(here.filter(|candidate| self.admits(candidate)));
             if candidates.len() > page.saturating_mul(2).saturating_add(64) {
                 keep_first(&mut candidates, page);
@@ -245,18 +248,18 @@ impl<'s> Search<'s> {
     }
 
     /// The blocks of runs that count in which segments name messages.
-    fn named(&self) -> std::result::Result<Vec<Named>, Doubt> {
-        let mut all: Vec<Named> = Vec::new();
+    fn named(&self) -> std::result::Result<Vec<BlockHits>, SearchDoubt> {
+        let mut all: Vec<BlockHits> = Vec::new();
         for (number, runs) in &self.runs {
             let segment = &self.segments.all[*number];
             let matches = segment.matches(self.query.words);
-            for match_number in matches.map_err(|_| Doubt::Segment(segment.path.clone()))? {
+            for match_number in matches.map_err(|_| SearchDoubt::Segment(segment.path.clone()))? {
                 let Some((block, place)) = segment.place_of(match_number) else { continue };
                 match all.last_mut() {
                     Some(last) if (last.segment, last.block) == (*number, block) => last.places.push(place),
                     _ if runs.contains(&segment.block(block).run) => {
                         let newest = segment.block(block).sums.newest;
-                        all.push(Named { newest, segment: *number, block, places: vec![place] });
+                        all.push(BlockHits { newest, segment: *number, block, places: vec![place] });
                     }
                     _ => {}
                 }
@@ -265,7 +268,7 @@ impl<'s> Search<'s> {
         Ok(all)
     }
 
-    fn admits(&self, candidate: &Candidate) -> bool {
+    fn admits(&self, candidate: &SegmentCandidate) -> bool {
         let query = self.query;
         query.role.is_none_or(|role| candidate.document.role == role)
             && query.since.is_none_or(|since| candidate.document.time >= since)
@@ -273,26 +276,26 @@ impl<'s> Search<'s> {
     }
 
     /// Reads what was named. The answer says what turned out to be different.
-    fn open(&mut self, candidates: Vec<Candidate>) -> Result<Option<Doubt>> {
-        let mut files: HashMap<ConversationId, Opened> = HashMap::new();
-        for Candidate { conversation, document } in candidates {
+    fn open(&mut self, candidates: Vec<SegmentCandidate>) -> Result<Option<SearchDoubt>> {
+        let mut files: HashMap<ConversationId, LockedFile> = HashMap::new();
+        for SegmentCandidate { conversation, document } in candidates {
             let opened = match files.entry(conversation) {
                 Entry::Occupied(own) => own.into_mut(),
                 Entry::Vacant(free) => match self.file_of(conversation)? {
                     Some(opened) => free.insert(opened),
-                    None => return Ok(Some(Doubt::Conversation(conversation))),
+                    None => return Ok(Some(SearchDoubt::Conversation(conversation))),
                 },
             };
             match self.hit(opened, conversation, &document)? {
                 Some(hit) => self.hits.add(hit),
-                None => return Ok(Some(Doubt::Conversation(conversation))),
+                None => return Ok(Some(SearchDoubt::Conversation(conversation))),
             }
         }
         Ok(None)
     }
 
     /// Opens the file of a covered conversation; none unless it looks as it did.
-    fn file_of(&self, id: ConversationId) -> Result<Option<Opened>> {
+    fn file_of(&self, id: ConversationId) -> Result<Option<LockedFile>> {
         let opened = match self.store.open_file(id) {
             Err(error) if is_forbidden(&error) => None,
             opened => opened?,
@@ -301,7 +304,12 @@ impl<'s> Search<'s> {
     }
 
     /// A message where it should stand; none unless it is there and has the words.
-    fn hit(&self, opened: &Opened, conversation: ConversationId, document: &Document) -> Result<Option<Hit>> {
+    fn hit(
+        &self,
+        opened: &LockedFile,
+        conversation: ConversationId,
+        document: &Document,
+    ) -> Result<Option<Hit>> {
         let mut bytes = vec![0; document.length as usize];
         let read = read_at(&opened.file, &mut bytes, document.offset);
         let read = read.during(|| format!("read `{}`", opened.path.display()))?;
@@ -314,10 +322,10 @@ impl<'s> Search<'s> {
 
 impl Jsonl {
     /// How the file of a conversation looks, if there is one and no copy of it.
-    fn only_file(&self, id: ConversationId) -> Option<Seen> {
+    fn only_file(&self, id: ConversationId) -> Option<FileIdentity> {
         let folders = self.layout.find_all(id).ok()?;
         let [folder] = folders.as_slice() else { return None };
         let there = self.layout.file(folder, id).symlink_metadata().ok()?;
-        there.is_file().then(|| Seen::of(&there))
+        there.is_file().then(|| FileIdentity::of(&there))
     }
 }

@@ -15,12 +15,12 @@ use crate::error::{Error, Result};
 use crate::model::{ConversationId, Time, WORDS_VERSION, WordQuery};
 use crate::store::durable;
 use crate::store::index::{Pages, Taker, checksum, malformed, push};
-use crate::store::jsonl::fault::During;
-use crate::store::jsonl::files::Seen;
+use crate::store::jsonl::fault::DuringIo;
+use crate::store::jsonl::files::FileIdentity;
 use crate::store::jsonl::lines::read_at;
-use crate::store::jsonl::words::Run;
+use crate::store::jsonl::words::CoveredRun;
 use crate::store::jsonl::words::document::{self, Document};
-use crate::store::jsonl::words::parts::Parts;
+use crate::store::jsonl::words::parts::SegmentParts;
 
 /// How a file begins.
 const MAGIC: &[u8; 8] = b"rejoinws";
@@ -36,13 +36,13 @@ pub(super) const BLOCK: u32 = 128;
 const START: usize = 32;
 
 /// A file of words.
-pub(super) struct Segment {
+pub(super) struct WordSegment {
     pub(super) path: PathBuf,
     file: File,
     /// How long the file is.
     pub(super) length: u64,
-    pub(super) runs: Vec<Run>,
-    blocks: Vec<Block>,
+    pub(super) runs: Vec<CoveredRun>,
+    blocks: Vec<MessageBlock>,
     pages: Pages,
     /// Where the pages begin.
     words: u64,
@@ -50,7 +50,7 @@ pub(super) struct Segment {
 
 /// Messages of a run that are read together, at most [`BLOCK`] of them.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Block {
+pub(super) struct MessageBlock {
     pub(super) run: usize,
     /// How many messages come before it in the segment, and how many it has.
     before: u32,
@@ -76,7 +76,7 @@ impl BlockSums {
     }
 }
 
-impl Segment {
+impl WordSegment {
     /// Opens a file and reads its head; none when it is not there.
     pub(super) fn open(path: &Path) -> Result<Option<Self>> {
         let file = match durable::open_to_read(path) {
@@ -124,7 +124,7 @@ impl Segment {
             let mut left = run.documents;
             while left > 0 {
                 let (sums, documents) = (read_block(&mut rest)?, left.min(BLOCK));
-                blocks.push(Block { run: number as usize, before, documents, offset, sums });
+                blocks.push(MessageBlock { run: number as usize, before, documents, offset, sums });
                 offset = offset.saturating_add(sums.length);
                 before = before.saturating_add(documents);
                 left -= documents;
@@ -153,12 +153,12 @@ impl Segment {
         (within < block.documents).then_some((place, within as usize))
     }
 
-    pub(super) fn block(&self, block: usize) -> &Block {
+    pub(super) fn block(&self, block: usize) -> &MessageBlock {
         &self.blocks[block]
     }
 
     /// The messages of a block.
-    pub(super) fn documents(&self, block: &Block) -> Result<Vec<Document>> {
+    pub(super) fn documents(&self, block: &MessageBlock) -> Result<Vec<Document>> {
         let bytes = bytes_at(&self.file, &self.path, block.offset, block.sums.length)?;
         if checksum(&bytes) != block.sums.checksum {
             return Err(malformed("has damaged messages"));
@@ -167,35 +167,38 @@ impl Segment {
     }
 
     /// All of it.
-    pub(super) fn load(&self) -> Result<Parts> {
+    pub(super) fn load(&self) -> Result<SegmentParts> {
         let mut runs: Vec<_> = self.runs.iter().map(|run| (run.clone(), Vec::new())).collect();
         for block in &self.blocks {
             runs[block.run].1.append(&mut self.documents(block)?);
         }
         let words = bytes_at(&self.file, &self.path, self.words, self.pages.length())?;
-        Ok(Parts { runs, pages: self.pages.clone(), words })
+        Ok(SegmentParts { runs, pages: self.pages.clone(), words })
     }
 
     /// Says how the files of some conversations look now, in place: nothing else of the segment changes, nor
     /// how long it is. One that is cut off in between is damaged, and what it covers is indexed again.
-    pub(super) fn note_looks(&self, seen: &HashMap<ConversationId, Seen>) -> io::Result<()> {
-        let now = |run: &Run| Run { seen: *seen.get(&run.conversation).unwrap_or(&run.seen), ..run.clone() };
-        let runs: Vec<Run> = self.runs.iter().map(now).collect();
+    pub(super) fn note_looks(&self, seen: &HashMap<ConversationId, FileIdentity>) -> io::Result<()> {
+        let now = |run: &CoveredRun| CoveredRun {
+            seen: *seen.get(&run.conversation).unwrap_or(&run.seen),
+            ..run.clone()
+        };
+        let runs: Vec<CoveredRun> = self.runs.iter().map(now).collect();
         let start = write_start(runs.iter(), self.blocks.iter().map(|block| block.sums), &self.pages);
         durable::write_at(&durable::open_to_write(&self.path)?, 0, &start)
     }
 
     /// True when the file that was opened still has its name.
     pub(super) fn is_there(&self) -> bool {
-        let own = self.file.metadata().map(|own| Seen::of(&own));
-        let there = self.path.symlink_metadata().map(|there| Seen::of(&there));
+        let own = self.file.metadata().map(|own| FileIdentity::of(&own));
+        let there = self.path.symlink_metadata().map(|there| FileIdentity::of(&there));
         matches!((own, there), (Ok(own), Ok(there)) if own == there)
     }
 }
 
 /// Everything before the messages: see docs/format.md. Blocks come in the order of runs.
 pub(super) fn write_start<'r>(
-    runs: impl ExactSizeIterator<Item = &'r Run>,
+    runs: impl ExactSizeIterator<Item = &'r CoveredRun>,
     mut blocks: impl Iterator<Item = BlockSums>,
     pages: &Pages,
 ) -> Vec<u8> {
@@ -220,7 +223,7 @@ pub(super) fn write_start<'r>(
     bytes
 }
 
-fn write_run(run: &Run, out: &mut Vec<u8>) {
+fn write_run(run: &CoveredRun, out: &mut Vec<u8>) {
     let fixed = |out: &mut Vec<u8>, number: u64| out.extend_from_slice(&number.to_be_bytes());
     out.extend_from_slice(run.conversation.as_bytes());
     push(out, run.start);
@@ -233,7 +236,7 @@ fn write_run(run: &Run, out: &mut Vec<u8>) {
     push(out, run.documents.into());
 }
 
-fn read_run(rest: &mut Taker<'_>) -> Result<Run> {
+fn read_run(rest: &mut Taker<'_>) -> Result<CoveredRun> {
     let small = |number: u64| u32::try_from(number).map_err(|_| malformed("counts too many messages"));
     let mut conversation = [0; 16];
     conversation.copy_from_slice(rest.bytes(16)?);
@@ -245,10 +248,10 @@ fn read_run(rest: &mut Taker<'_>) -> Result<Run> {
     let (inode, length) = (rest.fixed()?, rest.fixed()?);
     let mut modified = [0; 16];
     modified.copy_from_slice(rest.bytes(16)?);
-    let seen = Seen { device: 0, inode, length, modified: i128::from_be_bytes(modified) };
+    let seen = FileIdentity { device: 0, inode, length, modified: i128::from_be_bytes(modified) };
     let documents = small(rest.number()?)?;
     let conversation = ConversationId::from_bytes(conversation);
-    Ok(Run { conversation, start, end, before, contents, pieces, messages, seen, documents })
+    Ok(CoveredRun { conversation, start, end, before, contents, pieces, messages, seen, documents })
 }
 
 fn read_block(rest: &mut Taker<'_>) -> Result<BlockSums> {

@@ -4,11 +4,11 @@ use std::fmt;
 use std::sync::OnceLock;
 
 use crate::store::sealed::keys::envelope::{Broken, Sealer};
-use crate::store::sealed::keys::key::{Key, KeyId};
+use crate::store::sealed::keys::key::{KeyId, SealingKey};
 
 /// What a part of a data key is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Use {
+pub(crate) enum KeyUse {
     /// Bodies of messages.
     Bodies,
     /// Headers, previews, notes, branches, reasons.
@@ -20,7 +20,7 @@ pub(crate) enum Use {
 /// A data key with its three subkeys, which are derived when they are first needed.
 pub(crate) struct DataKey {
     id: KeyId,
-    key: Key,
+    key: SealingKey,
     bodies: OnceLock<Sealer>,
     about: OnceLock<Sealer>,
     blobs: OnceLock<Sealer>,
@@ -29,11 +29,11 @@ pub(crate) struct DataKey {
 impl DataKey {
     /// A key that nobody knows.
     pub(crate) fn random() -> Self {
-        Self::new(KeyId::random(), Key::random())
+        Self::new(KeyId::random(), SealingKey::random())
     }
 
     /// The data key with this id and these bytes.
-    pub(crate) const fn new(id: KeyId, key: Key) -> Self {
+    pub(crate) const fn new(id: KeyId, key: SealingKey) -> Self {
         Self { id, key, bodies: OnceLock::new(), about: OnceLock::new(), blobs: OnceLock::new() }
     }
 
@@ -43,19 +43,19 @@ impl DataKey {
     }
 
     /// The key itself, to be wrapped.
-    pub(crate) const fn key(&self) -> &Key {
+    pub(crate) const fn key(&self) -> &SealingKey {
         &self.key
     }
 
     /// Seals the parts of `inside` for a use, under a tag, for a place.
-    pub(crate) fn seal(&self, usage: Use, context: &str, place: &[&[u8]], inside: &[&[u8]]) -> Vec<u8> {
+    pub(crate) fn seal(&self, usage: KeyUse, context: &str, place: &[&[u8]], inside: &[&[u8]]) -> Vec<u8> {
         self.sealer(usage).seal(context, place, inside)
     }
 
     /// Opens an envelope where it lies.
     pub(crate) fn open_in_place<'e>(
         &self,
-        usage: Use,
+        usage: KeyUse,
         context: &str,
         place: &[&[u8]],
         envelope: &'e mut [u8],
@@ -64,11 +64,11 @@ impl DataKey {
     }
 
     /// What seals for a use.
-    pub(crate) fn sealer(&self, usage: Use) -> &Sealer {
+    pub(crate) fn sealer(&self, usage: KeyUse) -> &Sealer {
         let (sealer, info) = match usage {
-            Use::Bodies => (&self.bodies, "rejoin/vault/body/1\n"),
-            Use::About => (&self.about, "rejoin/vault/about/1\n"),
-            Use::Blobs => (&self.blobs, "rejoin/vault/blob/1\n"),
+            KeyUse::Bodies => (&self.bodies, "rejoin/vault/body/1\n"),
+            KeyUse::About => (&self.about, "rejoin/vault/about/1\n"),
+            KeyUse::Blobs => (&self.blobs, "rejoin/vault/blob/1\n"),
         };
         sealer.get_or_init(|| Sealer::new(self.id, &self.key.derive(info)))
     }

@@ -20,14 +20,14 @@ const ENOUGH: usize = OVERHEAD.div_ceil(3) * 4;
 
 /// How envelopes stand in bodies, headers, previews and labels of a backend.
 #[derive(Debug)]
-pub(crate) enum Encoding {
+pub(crate) enum EnvelopeEncoding {
     /// As they are.
     Bytes,
     /// In base64.
     Text(Box<TextReader>),
 }
 
-impl Encoding {
+impl EnvelopeEncoding {
     /// The one that suits a backend.
     pub(crate) fn of(backend: Capabilities) -> Self {
         if backend.stores_bytes { Self::Bytes } else { Self::Text(Box::default()) }
@@ -118,7 +118,7 @@ mod tests {
 
     fn read(text: &str) -> Result<Vec<u8>, Broken> {
         let mut buffer = b"what was there".to_vec();
-        Encoding::Text(Box::default()).read(text.as_bytes(), &mut buffer).map(|()| buffer)
+        EnvelopeEncoding::Text(Box::default()).read(text.as_bytes(), &mut buffer).map(|()| buffer)
     }
 
     proptest! {

@@ -13,7 +13,7 @@ use std::fmt;
 
 use aws_lc_rs::aead::{AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
 
-use crate::store::sealed::keys::key::{Key, KeyId, fill};
+use crate::store::sealed::keys::key::{KeyId, SealingKey, fill};
 
 const MAGIC: &[u8; 2] = b"RJ";
 const VERSION: u8 = 2;
@@ -75,7 +75,7 @@ pub(crate) struct Sealer {
 
 impl Sealer {
     /// What seals with this key.
-    pub(crate) fn new(id: KeyId, key: &Key) -> Self {
+    pub(crate) fn new(id: KeyId, key: &SealingKey) -> Self {
         let key = UnboundKey::new(&AES_256_GCM, key.expose()).expect("the key has 32 bytes");
         Self { id, key: LessSafeKey::new(key) }
     }
@@ -184,7 +184,7 @@ mod tests {
     use super::*;
 
     fn sealer() -> Sealer {
-        Sealer::new(KeyId::from_bytes([7; 16]), &Key::from_slice(&[9; 32]).unwrap())
+        Sealer::new(KeyId::from_bytes([7; 16]), &SealingKey::from_slice(&[9; 32]).unwrap())
     }
 
     proptest! {
@@ -200,8 +200,8 @@ mod tests {
     #[test]
     fn it_opens_nowhere_else() {
         let envelope = sealer().seal("use\n", &[b"here"], &[b"inside"]);
-        let other = Sealer::new(KeyId::from_bytes([8; 16]), &Key::from_slice(&[9; 32]).unwrap());
-        let false_key = Sealer::new(KeyId::from_bytes([7; 16]), &Key::from_slice(&[8; 32]).unwrap());
+        let other = Sealer::new(KeyId::from_bytes([8; 16]), &SealingKey::from_slice(&[9; 32]).unwrap());
+        let false_key = Sealer::new(KeyId::from_bytes([7; 16]), &SealingKey::from_slice(&[8; 32]).unwrap());
 
         let opened = [
             sealer().open("use\n", &[b"there"], &envelope),

@@ -14,9 +14,9 @@ pub(crate) const KEY_LENGTH: usize = 32;
 /// A secret key.
 #[derive(Clone)]
 // Behind a pointer, so that moving it leaves no copy behind.
-pub(crate) struct Key(Box<Zeroizing<[u8; KEY_LENGTH]>>);
+pub(crate) struct SealingKey(Box<Zeroizing<[u8; KEY_LENGTH]>>);
 
-impl Key {
+impl SealingKey {
     /// A key that nobody knows.
     pub(crate) fn random() -> Self {
         let mut key = Self(Box::new(Zeroizing::new([0; KEY_LENGTH])));
@@ -68,7 +68,7 @@ impl Key {
 }
 
 /// Says nothing about the key.
-impl fmt::Debug for Key {
+impl fmt::Debug for SealingKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("[redacted]")
     }
@@ -159,7 +159,7 @@ mod tests {
 
     #[test]
     fn a_key_shows_nothing_of_itself() {
-        let key = Key::from_slice(&[0xab; 32]).unwrap();
+        let key = SealingKey::from_slice(&[0xab; 32]).unwrap();
 
         assert_eq!(format!("{key:?} {:?}", key.hasher()), "[redacted] [redacted]");
     }

@@ -11,8 +11,8 @@ use crate::error::{Error, Result};
 use crate::model::ConversationId;
 use crate::store::backend::Rows;
 use crate::store::sealed::KEYS;
-use crate::store::sealed::keys::data_key::{DataKey, Use};
-use crate::store::sealed::keys::encoding::Encoding;
+use crate::store::sealed::keys::data_key::{DataKey, KeyUse};
+use crate::store::sealed::keys::encoding::EnvelopeEncoding;
 use crate::store::sealed::keys::envelope::{Broken, key_of};
 use crate::store::sealed::keys::key::KeyId;
 use crate::store::sealed::keys::unlock::Unlock;
@@ -70,7 +70,7 @@ pub(crate) struct KeyCache {
     unlock: Arc<dyn Unlock>,
     unlocked: RwLock<Unlocked>,
     keys: Mutex<Unwrapped>,
-    encoding: Encoding,
+    encoding: EnvelopeEncoding,
 }
 
 struct Unlocked {
@@ -102,12 +102,12 @@ impl KeyCache {
     /// Unlocks the vault in a store.
     pub(crate) fn unlock(inner: Arc<dyn Store>, unlock: Arc<dyn Unlock>) -> Result<Self> {
         let unlocked = open_record(inner.as_ref(), unlock.as_ref())?;
-        let encoding = Encoding::of(inner.capabilities());
+        let encoding = EnvelopeEncoding::of(inner.capabilities());
         Ok(Self { inner, unlock, unlocked: RwLock::new(unlocked), keys: Mutex::default(), encoding })
     }
 
     /// How envelopes stand in the backend.
-    pub(crate) const fn encoding(&self) -> &Encoding {
+    pub(crate) const fn encoding(&self) -> &EnvelopeEncoding {
         &self.encoding
     }
 
@@ -228,7 +228,7 @@ impl OwnerKeys<'_> {
     /// Decrypts an envelope in place.
     pub(crate) fn open<'e>(
         &mut self,
-        usage: Use,
+        usage: KeyUse,
         context: &str,
         place: &[&[u8]],
         envelope: &'e mut [u8],
@@ -244,7 +244,7 @@ impl OwnerKeys<'_> {
     /// Opens an envelope as it is stored, into a buffer.
     pub(crate) fn open_stored<'b>(
         &mut self,
-        usage: Use,
+        usage: KeyUse,
         context: &str,
         place: &[&[u8]],
         stored: &[u8],
@@ -275,7 +275,7 @@ impl OwnerKeys<'_> {
     /// The same of text.
     pub(crate) fn open_text(
         &mut self,
-        usage: Use,
+        usage: KeyUse,
         context: &str,
         place: &[&[u8]],
         stored: &[u8],

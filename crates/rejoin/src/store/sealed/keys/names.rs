@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::model::{ConversationId, Digest, MessageId, Time};
 use crate::store::Space;
-use crate::store::sealed::keys::key::{Hasher, Key};
+use crate::store::sealed::keys::key::{Hasher, SealingKey};
 
 /// How long the inner name of a blob is.
 pub(crate) const BLOB_NAME: usize = 32;
@@ -18,15 +18,15 @@ const HALF_BITS: u32 = 30;
 const HALF: u32 = (1 << HALF_BITS) - 1;
 
 /// Makes inner names of outer ones.
-pub(crate) struct Names {
+pub(crate) struct InnerNames {
     names: Hasher,
     links: Hasher,
     times: Hasher,
 }
 
-impl Names {
+impl InnerNames {
     /// The names that this key makes.
-    pub(crate) fn new(name_key: &Key) -> Self {
+    pub(crate) fn new(name_key: &SealingKey) -> Self {
         Self {
             names: name_key.derive("rejoin/vault/name/1\n").hasher(),
             links: name_key.derive("rejoin/vault/link/1\n").hasher(),
@@ -93,7 +93,7 @@ impl Names {
         }
     }
 
-    /// The time that [`Names::time`] was given.
+    /// The time that [`InnerNames::time`] was given.
     pub(crate) fn time_of(&self, inner: Time) -> Time {
         let mut micros = since_first(inner);
         loop {
@@ -127,7 +127,7 @@ impl Names {
     }
 }
 
-impl fmt::Debug for Names {
+impl fmt::Debug for InnerNames {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Names").finish_non_exhaustive()
     }
@@ -180,8 +180,8 @@ mod tests {
 
     use super::*;
 
-    fn names() -> Names {
-        Names::new(&Key::from_slice(&[3; 32]).unwrap())
+    fn names() -> InnerNames {
+        InnerNames::new(&SealingKey::from_slice(&[3; 32]).unwrap())
     }
 
     proptest! {
@@ -203,7 +203,7 @@ mod tests {
 
     #[test]
     fn a_name_depends_on_the_key_the_kind_and_the_conversation() {
-        let other = Names::new(&Key::from_slice(&[4; 32]).unwrap());
+        let other = InnerNames::new(&SealingKey::from_slice(&[4; 32]).unwrap());
         let [one, two] = [1, 2].map(|byte| ConversationId::from_bytes([byte; 16]));
         let id: MessageId = "a".parse().unwrap();
 

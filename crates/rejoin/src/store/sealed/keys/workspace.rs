@@ -7,8 +7,8 @@ use zeroize::Zeroizing;
 use crate::model::ConversationId;
 use crate::store::sealed::keys::data_key::DataKey;
 use crate::store::sealed::keys::envelope::{Broken, OVERHEAD, Sealer, key_of};
-use crate::store::sealed::keys::key::{KEY_LENGTH, Key, KeyId};
-use crate::store::sealed::keys::names::{Names, owner_bytes};
+use crate::store::sealed::keys::key::{KEY_LENGTH, KeyId, SealingKey};
+use crate::store::sealed::keys::names::{InnerNames, owner_bytes};
 
 /// The context of wrapped keys, and of the key that wraps them.
 const WRAP: &str = "rejoin/vault/wrap/1\n";
@@ -25,31 +25,31 @@ pub struct Workspace {
     vault: KeyId,
     epoch: u64,
     id: KeyId,
-    key: Key,
-    name_key: Key,
+    key: SealingKey,
+    name_key: SealingKey,
     wrapping: Sealer,
     /// Keys from before a rotation that is under way. They open, and seal nothing.
     retired: Vec<Sealer>,
-    names: Names,
+    names: InnerNames,
     reasons: Sealer,
 }
 
 impl Workspace {
     /// A workspace that nobody knows.
     pub fn random() -> Self {
-        Self::of(KeyId::random(), 1, KeyId::random(), Key::random(), Key::random())
+        Self::of(KeyId::random(), 1, KeyId::random(), SealingKey::random(), SealingKey::random())
     }
 
     /// The workspace of a vault, with the id and bytes of its key of an epoch, and its name key.
     pub fn new(vault: [u8; 16], epoch: u64, id: [u8; 16], key: &[u8; 32], name_key: &[u8; 32]) -> Self {
         let [vault, id] = [vault, id].map(KeyId::from_bytes);
-        Self::of(vault, epoch, id, Key::from_bytes(key), Key::from_bytes(name_key))
+        Self::of(vault, epoch, id, SealingKey::from_bytes(key), SealingKey::from_bytes(name_key))
     }
 
     /// The same of keys.
-    pub(crate) fn of(vault: KeyId, epoch: u64, id: KeyId, key: Key, name_key: Key) -> Self {
+    pub(crate) fn of(vault: KeyId, epoch: u64, id: KeyId, key: SealingKey, name_key: SealingKey) -> Self {
         let wrapping = Self::wrapping_of(id, &key);
-        let names = Names::new(&name_key);
+        let names = InnerNames::new(&name_key);
         // It belongs to no data key: the log of changes is not written again, and data keys are replaced.
         let reasons = Sealer::new(KeyId::from_bytes([0; 16]), &name_key.derive("rejoin/vault/reason/1\n"));
         Self { vault, epoch, id, key, name_key, wrapping, retired: Vec::new(), names, reasons }
@@ -58,12 +58,12 @@ impl Workspace {
     /// The same, which also opens what was wrapped with an earlier key.
     #[must_use]
     pub fn with_retired(self, id: [u8; 16], key: &[u8; 32]) -> Self {
-        self.retiring(KeyId::from_bytes(id), &Key::from_bytes(key))
+        self.retiring(KeyId::from_bytes(id), &SealingKey::from_bytes(key))
     }
 
     /// The same of keys.
     #[must_use]
-    pub(crate) fn retiring(mut self, id: KeyId, key: &Key) -> Self {
+    pub(crate) fn retiring(mut self, id: KeyId, key: &SealingKey) -> Self {
         self.retired.push(Self::wrapping_of(id, key));
         self
     }
@@ -84,17 +84,17 @@ impl Workspace {
     }
 
     /// The workspace key, to be sealed for a slot.
-    pub(crate) const fn key(&self) -> &Key {
+    pub(crate) const fn key(&self) -> &SealingKey {
         &self.key
     }
 
     /// The name key, to be sealed in the record.
-    pub(crate) const fn name_key(&self) -> &Key {
+    pub(crate) const fn name_key(&self) -> &SealingKey {
         &self.name_key
     }
 
     /// What makes inner names.
-    pub(crate) const fn names(&self) -> &Names {
+    pub(crate) const fn names(&self) -> &InnerNames {
         &self.names
     }
 
@@ -109,22 +109,22 @@ impl Workspace {
     }
 
     /// What wraps keys with a workspace key, whether it is the newest or not.
-    pub(crate) fn wrapping_of(id: KeyId, key: &Key) -> Sealer {
+    pub(crate) fn wrapping_of(id: KeyId, key: &SealingKey) -> Sealer {
         Sealer::new(id, &key.derive(WRAP))
     }
 
     /// The key that vouches for the record of slots.
-    pub(crate) fn slots_key(&self) -> Key {
+    pub(crate) fn slots_key(&self) -> SealingKey {
         self.key.derive("rejoin/vault/slots/1\n")
     }
 
     /// The key of the anchor.
-    pub(crate) fn anchor_key(&self) -> Key {
+    pub(crate) fn anchor_key(&self) -> SealingKey {
         self.name_key.derive("rejoin/vault/anchor/1\n")
     }
 
     /// The key of the hashed tokens of redaction.
-    pub(crate) fn token_key(&self) -> Key {
+    pub(crate) fn token_key(&self) -> SealingKey {
         self.name_key.derive("rejoin/vault/token/1\n")
     }
 
@@ -159,7 +159,7 @@ impl Workspace {
             .find(|sealer| sealer.id() == wrapped_with)
             .ok_or(Broken::Key(wrapped_with))?;
         let inside = Zeroizing::new(sealer.open(WRAP, &[id.as_bytes(), &owner_bytes(inner)], envelope)?);
-        Ok(DataKey::new(id, Key::from_slice(&inside).ok_or(Broken::Shape)?))
+        Ok(DataKey::new(id, SealingKey::from_slice(&inside).ok_or(Broken::Shape)?))
     }
 }
 
@@ -184,7 +184,7 @@ mod tests {
 
     #[test]
     fn what_holds_keys_shows_their_ids_alone() {
-        let key = || Key::from_slice(&[0xab; 32]).unwrap();
+        let key = || SealingKey::from_slice(&[0xab; 32]).unwrap();
         let id = |byte| KeyId::from_bytes([byte; 16]);
         let workspace = Workspace::of(id(1), 3, id(2), key(), key());
         let data = DataKey::new(id(4), key());

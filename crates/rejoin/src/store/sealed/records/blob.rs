@@ -6,12 +6,12 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::model::ConversationId;
 use crate::store::backend::{Batch, CommitHint};
 use crate::store::sealed::failed::{MOST_COPIED, to_error};
-use crate::store::sealed::keys::data_key::{DataKey, Use};
+use crate::store::sealed::keys::data_key::{DataKey, KeyUse};
 use crate::store::sealed::keys::encoding::to_text;
 use crate::store::sealed::keys::envelope::Broken;
 use crate::store::sealed::keys::key_cache::{DataKeys, OpenError, OwnerKeys};
-use crate::store::sealed::keys::names::{BLOB_NAME, Names, owner_bytes, space_byte};
-use crate::store::sealed::quarantine::Record;
+use crate::store::sealed::keys::names::{BLOB_NAME, InnerNames, owner_bytes, space_byte};
+use crate::store::sealed::quarantine::BrokenRecord;
 use crate::store::sealed::{KEYS, QUARANTINE, Sealed};
 use crate::store::{BlobNames, Put, Safety, Space, VisitBlob};
 
@@ -30,13 +30,13 @@ pub(crate) struct SealedPut {
 
 impl SealedPut {
     /// Seals a blob with the key of its owner, which one that is erased does not need.
-    pub(crate) fn seal(put: &Put<'_>, names: &Names, key: Option<&DataKey>) -> Self {
+    pub(crate) fn seal(put: &Put<'_>, names: &InnerNames, key: Option<&DataKey>) -> Self {
         let owner = put.owner.map(|owner| names.conversation(owner));
         let name = names.blob(put.space, owner, put.name);
         let bytes = put.bytes.zip(key).map(|(bytes, key)| {
             let length = u32::try_from(put.name.len()).expect("a name is short").to_be_bytes();
             let place: [&[u8]; 3] = [&[space_byte(put.space)], &owner_bytes(owner), &name];
-            key.seal(Use::Blobs, BLOB, &place, &[&length, put.name, bytes])
+            key.seal(KeyUse::Blobs, BLOB, &place, &[&length, put.name, bytes])
         });
         Self { space: put.space, owner, name: name.to_vec(), bytes }
     }
@@ -65,14 +65,14 @@ fn open<'e>(
     envelope: &'e mut [u8],
 ) -> Result<(&'e [u8], &'e [u8]), OpenError> {
     let place: [&[u8]; 3] = [&[space_byte(space)], &owner_bytes(owner), name];
-    let inside = owner_keys.open(Use::Blobs, BLOB, &place, envelope)?;
+    let inside = owner_keys.open(KeyUse::Blobs, BLOB, &place, envelope)?;
     let (length, rest) = inside.split_first_chunk().ok_or(Broken::Inside)?;
     let length = usize::try_from(u32::from_be_bytes(*length)).map_err(|_| Broken::Inside)?;
     Ok(rest.split_at_checked(length).ok_or(Broken::Inside)?)
 }
 
 /// Shows blobs of the backend: of a space, an owner's by the inner name, in order of name.
-pub(crate) type Source<'s> =
+pub(crate) type BlobSource<'s> =
     dyn Fn(Space, Option<ConversationId>, BlobNames<'_>, &mut VisitBlob<'_>) -> Result<()> + 's;
 
 impl Sealed {
@@ -105,7 +105,8 @@ impl Sealed {
         named: BlobNames<'_>,
         visit: &mut VisitBlob<'_>,
     ) -> Result<()> {
-        let source: &Source<'_> = &|space, inner, named, visit| self.inner.get(space, inner, named, visit);
+        let source: &BlobSource<'_> =
+            &|space, inner, named, visit| self.inner.get(space, inner, named, visit);
         self.visit_blobs(source, space, owner, named, visit)
     }
 
@@ -118,7 +119,7 @@ impl Sealed {
     /// Visits blobs of a source, opened and in order of their outer names.
     pub(crate) fn visit_blobs(
         &self,
-        source: &Source<'_>,
+        source: &BlobSource<'_>,
         space: Space,
         owner: Option<ConversationId>,
         named: BlobNames<'_>,
@@ -166,7 +167,7 @@ impl Sealed {
     /// passed over, and named at the end.
     pub(crate) fn visit_opened(
         &self,
-        source: &Source<'_>,
+        source: &BlobSource<'_>,
         space: Space,
         inner: Option<ConversationId>,
         named: BlobNames<'_>,
@@ -196,7 +197,7 @@ impl Sealed {
             Ok(())
         })?;
         for (name, sealed, why) in failed {
-            self.quarantine(Record { what: "blob", space: Some(space), inner, name, sealed, why });
+            self.quarantine(BrokenRecord { what: "blob", space: Some(space), inner, name, sealed, why });
         }
         to_error(told)
     }

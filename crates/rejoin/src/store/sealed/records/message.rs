@@ -11,10 +11,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{ConversationId, Digest, MessageId};
 use crate::store::backend::MessageRow;
-use crate::store::sealed::keys::data_key::{DataKey, Use};
+use crate::store::sealed::keys::data_key::{DataKey, KeyUse};
 use crate::store::sealed::keys::envelope::Broken;
 use crate::store::sealed::keys::key_cache::{OpenError, OwnerKeys};
-use crate::store::sealed::keys::names::{Names, message_bytes};
+use crate::store::sealed::keys::names::{InnerNames, message_bytes};
 use crate::store::{Anchor, Note};
 
 pub(crate) const MESSAGE: &str = "rejoin/vault/message/1\n";
@@ -22,7 +22,7 @@ pub(crate) const NOTE: &str = "rejoin/vault/note/1\n";
 
 /// What is sealed of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Plain<'a> {
+pub(crate) struct PlainMessage<'a> {
     pub(crate) id: MessageId,
     pub(crate) parent: Option<Anchor>,
     pub(crate) digest: Digest,
@@ -34,16 +34,16 @@ pub(crate) struct Plain<'a> {
     pub(crate) body: &'a str,
 }
 
-impl<'a> Plain<'a> {
+impl<'a> PlainMessage<'a> {
     /// Seals it.
-    pub(crate) fn seal(&self, key: &DataKey, names: &Names, inner: ConversationId) -> Vec<u8> {
+    pub(crate) fn seal(&self, key: &DataKey, names: &InnerNames, inner: ConversationId) -> Vec<u8> {
         let own = message_bytes(Some(names.message(inner, self.id)));
         let parent = message_bytes(self.parent.map(|parent| names.message(inner, parent.id)));
         let parent_id = self.parent.as_ref().map_or("", |parent| parent.id.as_str());
         let lengths = [self.id.as_str(), parent_id]
             .map(|id| [u8::try_from(id.len()).expect("an id has at most fifteen characters")]);
         key.seal(
-            Use::Bodies,
+            KeyUse::Bodies,
             MESSAGE,
             &[inner.as_bytes(), &own, &parent],
             &[
@@ -64,14 +64,14 @@ impl<'a> Plain<'a> {
     /// Opens a message as the backend shows it, into a buffer.
     pub(crate) fn open(
         owner_keys: &mut OwnerKeys<'_>,
-        names: &Names,
+        names: &InnerNames,
         inner: ConversationId,
         sealed: &MessageRow<'_>,
         buffer: &'a mut Vec<u8>,
     ) -> Result<Self, OpenError> {
         let (own, parent) = (message_bytes(Some(sealed.id)), message_bytes(sealed.parent));
         let place: [&[u8]; 3] = [inner.as_bytes(), &own, &parent];
-        let inside = owner_keys.open_stored(Use::Bodies, MESSAGE, &place, sealed.body, buffer)?;
+        let inside = owner_keys.open_stored(KeyUse::Bodies, MESSAGE, &place, sealed.body, buffer)?;
         let plain = Self::read(inside).ok_or(Broken::Inside)?;
         if names.link(plain.digest) != sealed.link || plain.parent.is_some() != sealed.parent.is_some() {
             return Err(Broken::Inside.into());
@@ -81,9 +81,9 @@ impl<'a> Plain<'a> {
     }
 
     /// The same with no body.
-    pub(crate) const fn without_body(&self) -> Plain<'static> {
+    pub(crate) const fn without_body(&self) -> PlainMessage<'static> {
         let Self { id, parent, digest, seq, turn, forked, .. } = *self;
-        Plain { id, parent, digest, seq, turn, forked, body: "" }
+        PlainMessage { id, parent, digest, seq, turn, forked, body: "" }
     }
 
     fn read(inside: &'a [u8]) -> Option<Self> {
@@ -122,7 +122,7 @@ fn read_id(inside: &[u8]) -> Option<(Option<MessageId>, &[u8])> {
 ///
 /// Where each message follows the one before it, nothing has to be looked up.
 #[derive(Default)]
-pub(crate) struct Chain {
+pub(crate) struct DigestChain {
     newest: Option<Anchor>,
     /// Those before it that nobody has looked for, in order.
     before: Vec<Anchor>,
@@ -130,9 +130,9 @@ pub(crate) struct Chain {
     known: HashMap<MessageId, Digest>,
 }
 
-impl Chain {
+impl DigestChain {
     /// Adds a message that was opened.
-    pub(crate) fn follow(&mut self, plain: &Plain<'_>) -> Result<(), Broken> {
+    pub(crate) fn follow(&mut self, plain: &PlainMessage<'_>) -> Result<(), Broken> {
         if let Some(parent) = plain.parent
             && self.digest_of(parent.id).is_some_and(|digest| digest != parent.link)
         {
@@ -169,7 +169,7 @@ impl SealedNote {
         (note.label.is_some() || note.is_pinned).then(|| {
             let own = Self { label: note.label.map(str::to_owned), pinned: note.is_pinned };
             let text = serde_json::to_vec(&own).expect("a note is plain");
-            key.seal(Use::About, NOTE, &[inner.as_bytes(), &message_bytes(Some(message))], &[&text])
+            key.seal(KeyUse::About, NOTE, &[inner.as_bytes(), &message_bytes(Some(message))], &[&text])
         })
     }
 
@@ -185,7 +185,7 @@ impl SealedNote {
         let Some(label) = sealed.label else { return Ok(Self::default()) };
         let place: [&[u8]; 2] = [inner.as_bytes(), &message_bytes(Some(sealed.id))];
         let mut buffer = Vec::new();
-        let inside = owner_keys.open_stored(Use::About, NOTE, &place, label, &mut buffer)?;
+        let inside = owner_keys.open_stored(KeyUse::About, NOTE, &place, label, &mut buffer)?;
         Ok(serde_json::from_slice(inside).map_err(|_| Broken::Inside)?)
     }
 }
@@ -195,12 +195,12 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::store::sealed::keys::key::Key;
+    use crate::store::sealed::keys::key::SealingKey;
 
     proptest! {
         #[test]
         fn what_is_inside_reads_back(id in "[a-z]{1,15}", parent in proptest::option::of("[A-Z]{1,15}"), body in ".*") {
-            let plain = Plain {
+            let plain = PlainMessage {
                 id: id.parse().unwrap(),
                 parent: parent.map(|id| Anchor { id: id.parse().unwrap(), link: Digest::chain(None, b"p") }),
                 digest: Digest::chain(None, b"d"),
@@ -209,7 +209,7 @@ mod tests {
                 forked: true,
                 body: &body,
             };
-            let names = Names::new(&Key::random());
+            let names = InnerNames::new(&SealingKey::random());
             let inner = ConversationId::from_bytes([1; 16]);
             let key = DataKey::random();
 
@@ -218,14 +218,14 @@ mod tests {
             let own = message_bytes(Some(names.message(inner, plain.id)));
             let above = message_bytes(plain.parent.map(|parent| names.message(inner, parent.id)));
             let inside = key
-                .open_in_place(Use::Bodies, MESSAGE, &[inner.as_bytes(), &own, &above], &mut envelope)
+                .open_in_place(KeyUse::Bodies, MESSAGE, &[inner.as_bytes(), &own, &above], &mut envelope)
                 .unwrap();
-            prop_assert_eq!(Plain::read(inside), Some(plain));
+            prop_assert_eq!(PlainMessage::read(inside), Some(plain));
         }
 
         #[test]
         fn any_bytes_inside_are_read_without_a_panic(inside in any::<Vec<u8>>()) {
-            let _ = Plain::read(&inside);
+            let _ = PlainMessage::read(&inside);
         }
     }
 }

@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
 use crate::model::{ConversationId, Time};
-use crate::store::sealed::keys::data_key::{DataKey, Use};
+use crate::store::sealed::keys::data_key::{DataKey, KeyUse};
 use crate::store::sealed::keys::encoding::to_text;
 use crate::store::sealed::keys::envelope::Broken;
 use crate::store::sealed::keys::key_cache::{OpenError, blob};
-use crate::store::sealed::quarantine::Record;
+use crate::store::sealed::quarantine::BrokenRecord;
 use crate::store::sealed::records::blob::to_hex;
 use crate::store::sealed::{KEYS, Sealed};
 
@@ -31,7 +31,7 @@ pub(crate) struct SealedName {
 pub(crate) fn seal_name(id: ConversationId, created: Time, key: &DataKey, inner: ConversationId) -> Vec<u8> {
     let name = SealedName { id, created: created.as_micros() };
     let text = serde_json::to_vec(&name).expect("a name is plain");
-    key.seal(Use::About, NAME, &[inner.as_bytes()], &[&text])
+    key.seal(KeyUse::About, NAME, &[inner.as_bytes()], &[&text])
 }
 
 impl Sealed {
@@ -42,7 +42,7 @@ impl Sealed {
         mut envelope: Vec<u8>,
     ) -> Result<SealedName, OpenError> {
         let mut owner_keys = self.key_cache.owner_keys(Some(inner));
-        let inside = owner_keys.open(Use::About, NAME, &[inner.as_bytes()], &mut envelope)?;
+        let inside = owner_keys.open(KeyUse::About, NAME, &[inner.as_bytes()], &mut envelope)?;
         let name: SealedName = serde_json::from_slice(inside).map_err(|_| Broken::Inside)?;
         if self.key_cache.workspace().names().conversation(name.id) != inner {
             return Err(Broken::Inside.into());
@@ -59,7 +59,7 @@ impl Sealed {
             Err(OpenError::Failed(error)) => Err(error),
             Err(OpenError::Broken(why)) => {
                 let (what, space, name) = ("blob", Some(KEYS), to_hex(NAME_NAME));
-                self.quarantine(Record { what, space, inner: Some(inner), name, sealed, why });
+                self.quarantine(BrokenRecord { what, space, inner: Some(inner), name, sealed, why });
                 Ok(Some(format!("its name does not open: {why}")))
             }
         }

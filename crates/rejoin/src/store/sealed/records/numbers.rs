@@ -15,7 +15,7 @@ use crate::store::backend::{Amend, Amendment, Node, Removal, State};
 
 /// The numbers of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Numbers {
+pub(crate) struct ConversationNumbers {
     pub(crate) version: Version,
     /// The sequence of the next message.
     pub(crate) next: u32,
@@ -28,7 +28,7 @@ pub(crate) struct Numbers {
     pub(crate) branches: Vec<(MessageId, MessageId)>,
 }
 
-impl Numbers {
+impl ConversationNumbers {
     /// The numbers as the backend has them.
     pub(crate) fn of(state: &State, branches: &[Branch]) -> Self {
         Self {

@@ -11,14 +11,14 @@ use crate::error::Result;
 use crate::model::{Branch, ConversationId, Digest, Head, Hold, MessageId, Status, Time};
 use crate::store::backend::{ConversationRow, State};
 use crate::store::sealed::Sealed;
-use crate::store::sealed::keys::data_key::{DataKey, Use};
+use crate::store::sealed::keys::data_key::{DataKey, KeyUse};
 use crate::store::sealed::keys::encoding::{from_text, to_text};
 use crate::store::sealed::keys::envelope::Broken;
 use crate::store::sealed::keys::key_cache::{OpenError, OwnerKeys};
-use crate::store::sealed::keys::names::{Names, message_bytes};
-use crate::store::sealed::quarantine::Record;
-use crate::store::sealed::records::message::Plain;
-use crate::store::sealed::records::numbers::Numbers;
+use crate::store::sealed::keys::names::{InnerNames, message_bytes};
+use crate::store::sealed::quarantine::BrokenRecord;
+use crate::store::sealed::records::message::PlainMessage;
+use crate::store::sealed::records::numbers::ConversationNumbers;
 use crate::store::sealed::records::trailer_cache::Trailer;
 use crate::store::{Facets, Selection};
 
@@ -36,7 +36,7 @@ pub(crate) struct DecryptedRow {
     /// False when the header does not open, so that nobody knows what its id is.
     pub(crate) is_named: bool,
     /// The numbers it should have; none when what says so does not open.
-    pub(crate) numbers: Option<Numbers>,
+    pub(crate) numbers: Option<ConversationNumbers>,
 }
 
 impl DecryptedRow {
@@ -53,7 +53,7 @@ impl DecryptedRow {
     /// What is encrypted of it beside its header and messages. Where the numbers do
     /// not open, those in plaintext are taken.
     pub(crate) fn into_trailer(self, state: &State) -> Trailer {
-        let numbers = self.numbers.unwrap_or_else(|| Numbers::of(state, &self.raw.branches));
+        let numbers = self.numbers.unwrap_or_else(|| ConversationNumbers::of(state, &self.raw.branches));
         let last = String::from_utf8_lossy(&self.row.last).into_owned();
         Trailer { active: self.row.active, head: self.row.head, last, numbers }
     }
@@ -90,7 +90,7 @@ impl SealedHeader {
 
     pub(crate) fn seal(&self, key: &DataKey, inner: ConversationId) -> Vec<u8> {
         let text = serde_json::to_vec(self).expect("a header is plain");
-        key.seal(Use::About, HEADER, &[inner.as_bytes()], &[&text])
+        key.seal(KeyUse::About, HEADER, &[inner.as_bytes()], &[&text])
     }
 }
 
@@ -102,7 +102,7 @@ pub(crate) struct SealedTrailer {
     pub(crate) head: Option<MessageId>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) digest: Option<Digest>,
-    pub(crate) numbers: Numbers,
+    pub(crate) numbers: ConversationNumbers,
     pub(crate) preview: String,
 }
 
@@ -125,7 +125,7 @@ impl SealedTrailer {
 
     pub(crate) fn seal(&self, key: &DataKey, inner: ConversationId) -> Vec<u8> {
         let text = serde_json::to_vec(self).expect("a preview is plain");
-        key.seal(Use::About, LAST, &[inner.as_bytes()], &[&text])
+        key.seal(KeyUse::About, LAST, &[inner.as_bytes()], &[&text])
     }
 
     /// Opens the last preview of a conversation, which is named by its inner name.
@@ -134,7 +134,7 @@ impl SealedTrailer {
         inner: ConversationId,
         sealed: &[u8],
     ) -> Result<Self, OpenError> {
-        let text = owner_keys.open_text(Use::About, LAST, &[inner.as_bytes()], sealed)?;
+        let text = owner_keys.open_text(KeyUse::About, LAST, &[inner.as_bytes()], sealed)?;
         Ok(serde_json::from_str(&text).map_err(|_| Broken::Inside)?)
     }
 }
@@ -144,13 +144,13 @@ pub(crate) fn seal_first(text: &[u8], key: &DataKey, inner: ConversationId) -> V
     if text.is_empty() {
         return Vec::new();
     }
-    key.seal(Use::About, FIRST, &[inner.as_bytes()], &[text])
+    key.seal(KeyUse::About, FIRST, &[inner.as_bytes()], &[text])
 }
 
 /// Seals the inner title of a branch, which is named by its inner name. A title is text in every backend.
 pub(crate) fn seal_branch(branch: &Branch, key: &DataKey, inner: ConversationId, name: MessageId) -> String {
     let text = serde_json::to_vec(branch).expect("a branch is plain");
-    to_text(&key.seal(Use::About, BRANCH, &[inner.as_bytes(), &message_bytes(Some(name))], &[&text]))
+    to_text(&key.seal(KeyUse::About, BRANCH, &[inner.as_bytes(), &message_bytes(Some(name))], &[&text]))
 }
 
 /// What a header says: the id, when it was started, the facets, and the header's bytes.
@@ -159,7 +159,7 @@ type HeaderParts = (ConversationId, Time, Facets, Vec<u8>);
 /// A row being opened.
 struct RowOpener<'v> {
     vault: &'v Sealed,
-    names: &'v Names,
+    names: &'v InnerNames,
     inner: ConversationId,
     owner_keys: OwnerKeys<'v>,
     faults: Vec<String>,
@@ -244,7 +244,7 @@ impl<'v> RowOpener<'v> {
             Err(OpenError::Broken(why)) => {
                 self.faults.push(format!("its {what} does not open: {why}"));
                 let (inner, name, sealed) = (Some(self.inner), name.to_owned(), sealed());
-                self.vault.quarantine(Record { what, space: None, inner, name, sealed, why });
+                self.vault.quarantine(BrokenRecord { what, space: None, inner, name, sealed, why });
                 Ok(None)
             }
         }
@@ -254,7 +254,7 @@ impl<'v> RowOpener<'v> {
         let (inner, names) = (self.inner, self.names);
         let sealed = self.shown(&raw.header);
         self.piece("header", "", sealed, |owner_keys| {
-            let text = owner_keys.open_text(Use::About, HEADER, &[inner.as_bytes()], &raw.header)?;
+            let text = owner_keys.open_text(KeyUse::About, HEADER, &[inner.as_bytes()], &raw.header)?;
             let sealed: SealedHeader = serde_json::from_str(&text).map_err(|_| Broken::Inside)?;
             if names.conversation(sealed.id) != inner {
                 return Err(Broken::Inside.into());
@@ -273,7 +273,7 @@ impl<'v> RowOpener<'v> {
         let inner = self.inner;
         let sealed = self.shown(&raw.first);
         let opened = self.piece("first preview", "", sealed, |owner_keys| {
-            owner_keys.open_text(Use::About, FIRST, &[inner.as_bytes()], &raw.first)
+            owner_keys.open_text(KeyUse::About, FIRST, &[inner.as_bytes()], &raw.first)
         })?;
         Ok(opened.unwrap_or_default().into_bytes())
     }
@@ -302,7 +302,7 @@ impl<'v> RowOpener<'v> {
             let opened: Option<Branch> = self.piece("branch", branch.id.as_str(), shown, |owner_keys| {
                 let place: [&[u8]; 2] = [inner.as_bytes(), &message_bytes(Some(branch.id))];
                 let mut envelope = from_text(&branch.title)?;
-                let text = owner_keys.open(Use::About, BRANCH, &place, &mut envelope)?;
+                let text = owner_keys.open(KeyUse::About, BRANCH, &place, &mut envelope)?;
                 let opened: Branch = serde_json::from_slice(text).map_err(|_| Broken::Inside)?;
                 if names.branch(inner, opened.id) != branch.id {
                     return Err(Broken::Inside.into());
@@ -344,7 +344,7 @@ impl<'v> RowOpener<'v> {
         let (names, inner, owner_keys) = (self.names, self.inner, &mut self.owner_keys);
         let (mut buffer, mut found) = (Vec::new(), None);
         self.vault.visit_sealed(inner, Selection::Ids(&[message]), &mut |row| {
-            match Plain::open(owner_keys, names, inner, row, &mut buffer) {
+            match PlainMessage::open(owner_keys, names, inner, row, &mut buffer) {
                 Ok(plain) => found = Some(Head { id: plain.id, digest: plain.digest }),
                 // Whoever reads it is told.
                 Err(OpenError::Broken(_)) => {}

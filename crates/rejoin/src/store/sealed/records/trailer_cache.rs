@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::model::{ConversationId, Head, Time};
 use crate::store::backend::State;
 use crate::store::sealed::keys::key_cache::DataKeys;
-use crate::store::sealed::records::numbers::Numbers;
+use crate::store::sealed::records::numbers::ConversationNumbers;
 
 /// So many conversations are remembered, because an import may make thousands and come back to none.
 const MOST: usize = 1_000;
@@ -21,7 +21,7 @@ pub(crate) struct Trailer {
     /// The last preview.
     pub(crate) last: String,
     /// What stands in plaintext too.
-    pub(crate) numbers: Numbers,
+    pub(crate) numbers: ConversationNumbers,
 }
 
 /// The trailers of conversations, by inner name.

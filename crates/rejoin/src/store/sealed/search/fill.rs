@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 use crate::error::{ErrorKind, Result};
 use crate::model::{ConversationId, WORDS_VERSION};
 use crate::store::body::Searchable;
-use crate::store::index::{Draft, Ids, merge};
+use crate::store::index::{DraftSegment, Ids, merge};
 use crate::store::sealed::keys::key_cache::OwnerKeys;
-use crate::store::sealed::scan::{Next, Scanned};
-use crate::store::sealed::search::segments::{Chain, Extent, Fresh};
+use crate::store::sealed::scan::{ScanNext, Scanned};
+use crate::store::sealed::search::segments::{IndexCoverage, NewSegment, SegmentChain};
 use crate::store::sealed::{SEGMENTS, Sealed};
 use crate::store::{BlobNames, Order, Progress, Put, Safety, Selection, Stamp, What};
 
@@ -38,12 +38,12 @@ pub(crate) struct Backlog {
     kept: Option<Stamp>,
     /// With the first change of each that was not looked at.
     queue: VecDeque<(Stamp, ConversationId)>,
-    waiting: HashMap<ConversationId, Waiting>,
+    waiting: HashMap<ConversationId, UnindexedConversation>,
 }
 
 /// What is wrong with the segments of a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Doubt {
+pub(crate) enum SegmentDoubt {
     /// They do not cover all of it.
     Behind,
     /// They do not fit it, or do not open.
@@ -52,7 +52,7 @@ pub(crate) enum Doubt {
 
 /// A conversation, by its inner name, that may have messages that are not indexed.
 #[derive(Debug)]
-struct Waiting {
+struct UnindexedConversation {
     /// How many messages there are to index, at most.
     left: u64,
     /// True when its segments may say what is not so any more.
@@ -61,11 +61,11 @@ struct Waiting {
 
 impl Backlog {
     /// Adds a conversation behind the others, unless it is among them.
-    fn add(&mut self, inner: ConversationId, since: Stamp, left: u64) -> &mut Waiting {
+    fn add(&mut self, inner: ConversationId, since: Stamp, left: u64) -> &mut UnindexedConversation {
         let queue = &mut self.queue;
         self.waiting.entry(inner).or_insert_with(|| {
             queue.push_back((since, inner));
-            Waiting { left: left.max(1), is_stale: false }
+            UnindexedConversation { left: left.max(1), is_stale: false }
         })
     }
 
@@ -82,7 +82,7 @@ impl Backlog {
             self.queue.pop_front();
             self.waiting.remove(&inner);
         } else {
-            self.waiting.insert(inner, Waiting { left: sliced.left, is_stale: false });
+            self.waiting.insert(inner, UnindexedConversation { left: sliced.left, is_stale: false });
         }
     }
 
@@ -127,11 +127,11 @@ impl Sealed {
     }
 
     /// Notes what is wrong with a conversation's segments, for the next time the index is filled.
-    pub(crate) fn suspect(&self, inner: ConversationId, doubt: Doubt) {
+    pub(crate) fn suspect(&self, inner: ConversationId, doubt: SegmentDoubt) {
         // Whoever fills the index at this moment need not be waited for.
         if let Ok(mut backlog) = self.backlog.try_lock() {
             // No change says so.
-            backlog.add(inner, Stamp::MAX, 1).is_stale |= doubt == Doubt::Unfit;
+            backlog.add(inner, Stamp::MAX, 1).is_stale |= doubt == SegmentDoubt::Unfit;
         }
     }
 
@@ -218,7 +218,7 @@ impl Sealed {
         let mut chain = self.chain_of(inner, &mut owner_keys)?;
         if chain.is_broken {
             self.forget_segments(inner)?;
-            chain = Chain::default();
+            chain = SegmentChain::default();
         }
         if chain.extent() == kept {
             return Ok(FINISHED);
@@ -229,9 +229,9 @@ impl Sealed {
                 // Messages were removed or rewritten: what is indexed of the
                 // conversation may no longer be so.
                 self.forget_segments(inner)?;
-                chain = Chain::default();
+                chain = SegmentChain::default();
                 let draft = self.draft_after(inner, &mut owner_keys, &chain, kept)?;
-                draft.unwrap_or_else(|| Draft::after(0))
+                draft.unwrap_or_else(|| DraftSegment::after(0))
             }
         };
         let done = u64::from(draft.span().messages);
@@ -248,8 +248,8 @@ impl Sealed {
     }
 
     /// How much the inner store has of a conversation; none when it is gone.
-    pub(crate) fn extent_now(&self, inner: ConversationId) -> Result<Option<Extent>> {
-        Ok(self.raw_rows(Some(&[inner]))?.first().map(Extent::of))
+    pub(crate) fn extent_now(&self, inner: ConversationId) -> Result<Option<IndexCoverage>> {
+        Ok(self.raw_rows(Some(&[inner]))?.first().map(IndexCoverage::of))
     }
 
     /// A segment of the messages after those that are covered; none when the
@@ -258,9 +258,9 @@ impl Sealed {
         &self,
         inner: ConversationId,
         owner_keys: &mut OwnerKeys<'_>,
-        chain: &Chain,
-        kept: Extent,
-    ) -> Result<Option<Draft>> {
+        chain: &SegmentChain,
+        kept: IndexCoverage,
+    ) -> Result<Option<DraftSegment>> {
         let (covered, extent) = (chain.covered(), chain.extent());
         if covered > 0 && (extent.messages >= kept.messages || extent.bytes > kept.bytes) {
             return Ok(None);
@@ -268,20 +268,20 @@ impl Sealed {
         // The last message that is covered comes first, to see that it is still where it was.
         let offset = extent.messages.saturating_sub(1);
         let mut fits = covered == 0;
-        let mut draft = Draft::after(covered);
+        let mut draft = DraftSegment::after(covered);
         let all = Selection::All { order: Order::OldestFirst, offset, limit: u64::MAX };
         self.scan(inner, owner_keys, all, &mut |Scanned { seq, id, body, size }| {
             if seq <= covered {
                 fits = seq == covered;
-                return if fits { Next::Go } else { Next::Stop };
+                return if fits { ScanNext::Go } else { ScanNext::Stop };
             }
             if !fits {
-                return Next::Stop;
+                return ScanNext::Stop;
             }
             let said = body.and_then(Searchable::of);
             let (text, time) = said.map(|said| (said.text, said.time)).unwrap_or_default();
             draft.add(seq, id, time, &text, size);
-            if draft.span().bytes < SLICE { Next::Go } else { Next::Stop }
+            if draft.span().bytes < SLICE { ScanNext::Go } else { ScanNext::Stop }
         })?;
         Ok(fits.then_some(draft))
     }
@@ -292,7 +292,7 @@ impl Sealed {
         &self,
         inner: ConversationId,
         owner_keys: &mut OwnerKeys<'_>,
-        chain: &mut Chain,
+        chain: &mut SegmentChain,
         mut ids: Ids,
         mut words: Vec<u8>,
     ) -> Result<()> {
@@ -310,7 +310,7 @@ impl Sealed {
             replaced.push(before.span.first);
             ids = before.join(&ids)?;
         }
-        let fresh = Fresh { ids: &ids, words: &words, replaced: &replaced };
+        let fresh = NewSegment { ids: &ids, words: &words, replaced: &replaced };
         loop {
             let keys = self.keys_of(None, Some(inner))?;
             match self.put_segment(inner, keys.newest(), &fresh) {

@@ -14,18 +14,18 @@ use crate::store::body::Searchable;
 use crate::store::index::IndexedMessage;
 use crate::store::sealed::Sealed;
 use crate::store::sealed::keys::key_cache::OwnerKeys;
-use crate::store::sealed::scan::{Next, Scanned};
-use crate::store::sealed::search::fill::Doubt;
+use crate::store::sealed::scan::{ScanNext, Scanned};
+use crate::store::sealed::search::fill::SegmentDoubt;
 use crate::store::sealed::search::parallel::spread;
-use crate::store::sealed::search::segments::{Extent, Looked};
+use crate::store::sealed::search::segments::{IndexCoverage, SegmentMatches};
 use crate::store::{Hit, Order, Page, SearchQuery, Selection};
 
 /// A conversation in the inner store, by its inner name.
-type Counted = (ConversationId, Extent);
+type CountedConversation = (ConversationId, IndexCoverage);
 
 /// A message that may be a hit.
 #[derive(Clone, Copy, Debug)]
-struct Candidate {
+struct VaultCandidate {
     inner: ConversationId,
     held: IndexedMessage,
 }
@@ -37,7 +37,7 @@ impl Sealed {
         }
         let workspace = self.key_cache.workspace();
         let only = query.conversation.map(|id| workspace.names().conversation(id));
-        let begin = || Search {
+        let begin = || VaultSearch {
             vault: self,
             query,
             named: HashMap::new(),
@@ -52,7 +52,7 @@ impl Sealed {
                 looked => looked,
             }
         })?;
-        let mut search = searches.into_iter().fold(begin(), Search::joined);
+        let mut search = searches.into_iter().fold(begin(), VaultSearch::joined);
         search.look_at_quarantined(only)?;
         search.answer()
     }
@@ -63,36 +63,36 @@ impl Sealed {
         inner: ConversationId,
         owner_keys: &mut OwnerKeys<'_>,
         id: MessageId,
-        visit: &mut dyn FnMut(Scanned<'_>) -> Next,
+        visit: &mut dyn FnMut(Scanned<'_>) -> ScanNext,
     ) -> Result<Vec<String>> {
         let name = self.key_cache.workspace().names().message(inner, id);
         self.scan(inner, owner_keys, Selection::Ids(&[name]), visit)
     }
 
     /// The conversations of the inner store, or the one that is asked for, with how much each has.
-    fn counted(&self, only: Option<ConversationId>) -> Result<Vec<Counted>> {
+    fn counted(&self, only: Option<ConversationId>) -> Result<Vec<CountedConversation>> {
         let only = only.map(|inner| [inner]);
         let raws = self.raw_rows(only.as_ref().map(<[_; 1]>::as_slice))?;
-        Ok(raws.iter().map(|raw| (raw.id, Extent::of(raw))).collect())
+        Ok(raws.iter().map(|raw| (raw.id, IndexCoverage::of(raw))).collect())
     }
 }
 
 /// A search under way.
-struct Search<'v> {
+struct VaultSearch<'v> {
     vault: &'v Sealed,
     query: &'v SearchQuery<'v>,
     /// What conversations with candidates are called outside; none for those
     /// that are gone or in another project.
     named: HashMap<ConversationId, Option<ConversationId>>,
     /// What segments say.
-    candidates: Vec<Candidate>,
+    candidates: Vec<VaultCandidate>,
     /// What was opened and matches.
     hits: Vec<Hit>,
     /// What does not open, in words.
     damaged: BTreeSet<String>,
 }
 
-impl Search<'_> {
+impl VaultSearch<'_> {
     /// What both found.
     fn joined(mut self, other: Self) -> Self {
         self.named.extend(other.named);
@@ -103,7 +103,7 @@ impl Search<'_> {
     }
 
     /// Looks at one conversation.
-    fn look_at(&mut self, inner: ConversationId, extent: Extent) -> Result<()> {
+    fn look_at(&mut self, inner: ConversationId, extent: IndexCoverage) -> Result<()> {
         let mut owner_keys = self.vault.key_cache.owner_keys(Some(inner));
         let looked = self.vault.look_up_words(inner, &mut owner_keys, self.query.words)?;
         if looked.chain.extent() != extent {
@@ -121,7 +121,7 @@ impl Search<'_> {
             }
             let mut owner_keys = self.vault.key_cache.owner_keys(Some(inner));
             let looked =
-                self.vault.scan(inner, &mut owner_keys, Selection::Ids(&[message]), &mut |_| Next::Go);
+                self.vault.scan(inner, &mut owner_keys, Selection::Ids(&[message]), &mut |_| ScanNext::Go);
             match looked {
                 // It was removed since.
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
@@ -135,22 +135,23 @@ impl Search<'_> {
     fn look_through(
         &mut self,
         inner: ConversationId,
-        extent: Extent,
+        extent: IndexCoverage,
         owner_keys: &mut OwnerKeys<'_>,
-        looked: Looked,
+        looked: SegmentMatches,
     ) -> Result<()> {
         let Some(conversation) = self.name_of(inner)? else { return Ok(()) };
         let (tail, hits) = self.tail(inner, conversation, owner_keys, looked.chain.covered())?;
         let covered = looked.chain.extent();
-        let seen = Extent { messages: covered.messages + tail.messages, bytes: covered.bytes + tail.bytes };
+        let seen =
+            IndexCoverage { messages: covered.messages + tail.messages, bytes: covered.bytes + tail.bytes };
         // What was appended meanwhile is no reason to look at everything.
         if seen == extent || self.vault.extent_now(inner)? == Some(seen) {
-            let doubt = if looked.chain.is_broken { Doubt::Unfit } else { Doubt::Behind };
+            let doubt = if looked.chain.is_broken { SegmentDoubt::Unfit } else { SegmentDoubt::Behind };
             self.vault.suspect(inner, doubt);
             self.hits.extend(hits);
             self.take(inner, looked.candidates);
         } else {
-            self.vault.suspect(inner, Doubt::Unfit);
+            self.vault.suspect(inner, SegmentDoubt::Unfit);
             let (_, hits) = self.tail(inner, conversation, owner_keys, 0)?;
             self.hits.extend(hits);
         }
@@ -165,18 +166,18 @@ impl Search<'_> {
         conversation: ConversationId,
         owner_keys: &mut OwnerKeys<'_>,
         covered: u32,
-    ) -> Result<(Extent, Vec<Hit>)> {
-        let (mut extent, mut hits) = (Extent::default(), Vec::new());
+    ) -> Result<(IndexCoverage, Vec<Hit>)> {
+        let (mut extent, mut hits) = (IndexCoverage::default(), Vec::new());
         let newest = Selection::All { order: Order::NewestFirst, offset: 0, limit: u64::MAX };
         let query = self.query;
         let damaged = self.vault.scan(inner, owner_keys, newest, &mut |scanned| {
             if scanned.seq <= covered {
-                return Next::Stop;
+                return ScanNext::Stop;
             }
             extent.add(scanned.size);
             hits.extend(matching(query, conversation, &scanned));
             keep_a_page(query, &mut hits);
-            Next::Go
+            ScanNext::Go
         })?;
         self.damaged.extend(damaged);
         Ok((extent, hits))
@@ -188,7 +189,7 @@ impl Search<'_> {
         let admitted = held.into_iter().filter(|held| {
             oldest.is_none_or(|oldest| held.time >= oldest) && newest.is_none_or(|newest| held.time <= newest)
         });
-        self.candidates.extend(admitted.map(|held| Candidate { inner, held }));
+        self.candidates.extend(admitted.map(|held| VaultCandidate { inner, held }));
     }
 
     /// Opens candidates, newest first, until there are enough.
@@ -212,8 +213,8 @@ impl Search<'_> {
     }
 
     /// Opens a candidate; none unless it matches.
-    fn open(&mut self, candidate: &Candidate) -> Result<Option<Hit>> {
-        let Candidate { inner, held } = *candidate;
+    fn open(&mut self, candidate: &VaultCandidate) -> Result<Option<Hit>> {
+        let VaultCandidate { inner, held } = *candidate;
         let Some(conversation) = self.name_of(inner)? else { return Ok(None) };
         let key = (held.time, conversation, held.seq);
         if self.query.after.is_some_and(|after| key >= after.key()) {
@@ -224,7 +225,7 @@ impl Search<'_> {
         let looked = self.vault.scan_one(inner, &mut owner_keys, held.id, &mut |scanned| {
             // An id may have been given to another message since.
             hit = matching(query, conversation, &scanned).filter(|hit| hit.cursor().key() == key);
-            Next::Go
+            ScanNext::Go
         });
         match looked {
             // It was removed since it was indexed.

@@ -7,9 +7,9 @@ use crate::error::Result;
 use crate::model::{ConversationId, WordQuery};
 use crate::store::backend::ConversationRow;
 use crate::store::index::{Ids, IndexedMessage, Words};
-use crate::store::sealed::keys::data_key::{DataKey, Use};
+use crate::store::sealed::keys::data_key::{DataKey, KeyUse};
 use crate::store::sealed::keys::key_cache::{OpenError, OwnerKeys};
-use crate::store::sealed::search::fill::Doubt;
+use crate::store::sealed::search::fill::SegmentDoubt;
 use crate::store::sealed::{SEGMENTS, Sealed};
 use crate::store::{BlobNames, Put, Safety, Store as _};
 
@@ -21,12 +21,12 @@ pub(crate) const WORDS: &[u8] = b"words";
 
 /// How much the inner store keeps of a conversation, or segments cover of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Extent {
+pub(crate) struct IndexCoverage {
     pub(crate) messages: u64,
     pub(crate) bytes: u64,
 }
 
-impl Extent {
+impl IndexCoverage {
     /// What the inner store counts.
     pub(crate) const fn of(raw: &ConversationRow) -> Self {
         Self { messages: raw.messages, bytes: raw.bytes }
@@ -41,21 +41,21 @@ impl Extent {
 
 /// Segments that follow each other, from the first message.
 #[derive(Debug, Default)]
-pub(crate) struct Chain {
+pub(crate) struct SegmentChain {
     pub(crate) segments: Vec<Ids>,
     /// True when there is something beside them that does not open or does not follow.
     pub(crate) is_broken: bool,
 }
 
-impl Chain {
+impl SegmentChain {
     /// The last sequence that is covered; 0 when nothing is.
     pub(crate) fn covered(&self) -> u32 {
         self.segments.last().map_or(0, |ids| ids.span.last)
     }
 
     /// How much is covered.
-    pub(crate) fn extent(&self) -> Extent {
-        self.segments.iter().fold(Extent::default(), |sum, ids| Extent {
+    pub(crate) fn extent(&self) -> IndexCoverage {
+        self.segments.iter().fold(IndexCoverage::default(), |sum, ids| IndexCoverage {
             messages: sum.messages + u64::from(ids.span.messages),
             bytes: sum.bytes.saturating_add(ids.span.bytes),
         })
@@ -74,14 +74,14 @@ impl Chain {
 
 /// What the segments of a conversation say about a query.
 #[derive(Debug, Default)]
-pub(crate) struct Looked {
-    pub(crate) chain: Chain,
+pub(crate) struct SegmentMatches {
+    pub(crate) chain: SegmentChain,
     /// Messages that have the words, oldest first, if they are still what they were.
     pub(crate) candidates: Vec<IndexedMessage>,
 }
 
 /// A segment to store, and those before it that it takes in.
-pub(crate) struct Fresh<'a> {
+pub(crate) struct NewSegment<'a> {
     pub(crate) ids: &'a Ids,
     pub(crate) words: &'a [u8],
     /// The first sequences of segments that are in it.
@@ -90,8 +90,12 @@ pub(crate) struct Fresh<'a> {
 
 impl Sealed {
     /// The segments of a conversation, without their words.
-    pub(crate) fn chain_of(&self, inner: ConversationId, owner_keys: &mut OwnerKeys<'_>) -> Result<Chain> {
-        let (mut chain, mut buffer) = (Chain::default(), Vec::new());
+    pub(crate) fn chain_of(
+        &self,
+        inner: ConversationId,
+        owner_keys: &mut OwnerKeys<'_>,
+    ) -> Result<SegmentChain> {
+        let (mut chain, mut buffer) = (SegmentChain::default(), Vec::new());
         self.inner.get(SEGMENTS, Some(inner), BlobNames::Prefix(IDS), &mut |name, bytes| {
             chain.follow(open(owner_keys, inner, name, bytes, &mut buffer)?);
             Ok(())
@@ -105,8 +109,8 @@ impl Sealed {
         inner: ConversationId,
         owner_keys: &mut OwnerKeys<'_>,
         query: &WordQuery,
-    ) -> Result<Looked> {
-        let mut looked = Looked::default();
+    ) -> Result<SegmentMatches> {
+        let mut looked = SegmentMatches::default();
         let (mut buffer, mut with_words) = (Vec::new(), 0);
         // In order of name, so that all ids come before the words.
         self.inner.get(SEGMENTS, Some(inner), BlobNames::ALL, &mut |name, bytes| {
@@ -151,7 +155,12 @@ impl Sealed {
     }
 
     /// Stores a segment in place of those it takes in.
-    pub(crate) fn put_segment(&self, inner: ConversationId, key: &DataKey, fresh: &Fresh<'_>) -> Result<()> {
+    pub(crate) fn put_segment(
+        &self,
+        inner: ConversationId,
+        key: &DataKey,
+        fresh: &NewSegment<'_>,
+    ) -> Result<()> {
         let first = fresh.ids.span.first;
         let (ids_name, words_name) = (ids_name(first), words_name(first));
         let ids = seal(key, inner, &ids_name, &fresh.ids.write());
@@ -177,7 +186,7 @@ impl Sealed {
         if names.is_empty() {
             return Ok(());
         }
-        self.suspect(inner, Doubt::Behind);
+        self.suspect(inner, SegmentDoubt::Behind);
         let erase = |name| Put { space: SEGMENTS, owner: Some(inner), name, bytes: None };
         let puts: Vec<Put<'_>> = names.iter().map(|name| erase(name.as_slice())).collect();
         self.inner.put(&puts, Safety::Synced)
@@ -193,7 +202,7 @@ fn words_name(first: u32) -> Vec<u8> {
 }
 
 fn seal(key: &DataKey, inner: ConversationId, name: &[u8], inside: &[u8]) -> Vec<u8> {
-    key.seal(Use::Blobs, SEGMENT, &[inner.as_bytes(), name], &[inside])
+    key.seal(KeyUse::Blobs, SEGMENT, &[inner.as_bytes(), name], &[inside])
 }
 
 /// Opens a blob into a buffer; none when it does not open.
@@ -206,7 +215,7 @@ fn open<'b>(
 ) -> Result<Option<&'b [u8]>> {
     buffer.clear();
     buffer.extend_from_slice(envelope);
-    match owner_keys.open(Use::Blobs, SEGMENT, &[inner.as_bytes(), name], buffer) {
+    match owner_keys.open(KeyUse::Blobs, SEGMENT, &[inner.as_bytes(), name], buffer) {
         Ok(inside) => Ok(Some(inside)),
         Err(OpenError::Broken(_)) => Ok(None),
         Err(OpenError::Failed(error)) => Err(error),

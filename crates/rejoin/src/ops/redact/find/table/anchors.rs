@@ -1,7 +1,7 @@
 //! Every anchor of the tables, put together when this crate is compiled.
 
 use crate::ops::redact::find::anchors::{Anchors, short, size, tiny};
-use crate::ops::redact::find::context::Context;
+use crate::ops::redact::find::context::ContextPattern;
 use crate::ops::redact::find::table::commands::COMMANDS;
 use crate::ops::redact::find::table::contexts::CONTEXTS;
 use crate::ops::redact::find::table::names::{ENDINGS, WORDS};
@@ -10,7 +10,7 @@ use crate::ops::redact::find::table::words::FOREIGN;
 
 /// What to look at where an anchor stands.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::ops::redact::find) enum Anchor {
+pub(in crate::ops::redact::find) enum AnchorTarget {
     /// The first letters of a token, by place in the table.
     Token(u16),
     /// What stands around a secret, by place in the tables.
@@ -30,22 +30,22 @@ pub(in crate::ops::redact::find) enum Anchor {
     Disguise,
 }
 
-const OTHERS: [(&str, Anchor); 15] = [
-    ("-----begin ", Anchor::PrivateKey),
-    ("---- begin ", Anchor::PrivateKey),
-    ("-----end ", Anchor::LastLine),
-    ("\\u00", Anchor::Escape),
-    ("\\x", Anchor::Escape),
-    ("\\u200", Anchor::Disguise),
-    ("\\u206", Anchor::Disguise),
-    ("\\ufeff", Anchor::Disguise),
-    ("\\uff", Anchor::Disguise),
-    ("\\u04", Anchor::Disguise),
-    ("\\u03", Anchor::Disguise),
-    ("\\u00ad", Anchor::Disguise),
-    ("%5f", Anchor::Disguise),
-    ("%2d", Anchor::Disguise),
-    ("%3d", Anchor::Disguise),
+const OTHERS: [(&str, AnchorTarget); 15] = [
+    ("-----begin ", AnchorTarget::PrivateKey),
+    ("---- begin ", AnchorTarget::PrivateKey),
+    ("-----end ", AnchorTarget::LastLine),
+    ("\\u00", AnchorTarget::Escape),
+    ("\\x", AnchorTarget::Escape),
+    ("\\u200", AnchorTarget::Disguise),
+    ("\\u206", AnchorTarget::Disguise),
+    ("\\ufeff", AnchorTarget::Disguise),
+    ("\\uff", AnchorTarget::Disguise),
+    ("\\u04", AnchorTarget::Disguise),
+    ("\\u03", AnchorTarget::Disguise),
+    ("\\u00ad", AnchorTarget::Disguise),
+    ("%5f", AnchorTarget::Disguise),
+    ("%2d", AnchorTarget::Disguise),
+    ("%3d", AnchorTarget::Disguise),
 ];
 
 /// What can follow an anchor of two letters: a number, of which both kinds of such anchors are made.
@@ -72,30 +72,30 @@ pub(in crate::ops::redact::find) static ANCHORS: Anchors<{ SIZE.0 }, { SIZE.1 }>
     Anchors::new(&LETTERS, DIGITS);
 
 /// What each anchor leads to, and how long it is.
-pub(in crate::ops::redact::find) static KINDS: [(Anchor, u8); COUNT] = ALL.kinds;
+pub(in crate::ops::redact::find) static KINDS: [(AnchorTarget, u8); COUNT] = ALL.kinds;
 
 /// The anchors as they are put together.
 struct All {
     letters: [&'static str; COUNT],
-    kinds: [(Anchor, u8); COUNT],
+    kinds: [(AnchorTarget, u8); COUNT],
     count: usize,
 }
 
 const ALL: All = {
-    let mut all = All { letters: [""; COUNT], kinds: [(Anchor::Word, 0); COUNT], count: 0 };
+    let mut all = All { letters: [""; COUNT], kinds: [(AnchorTarget::Word, 0); COUNT], count: 0 };
     let mut place = 0;
     while place < TOKENS.len() {
-        all.add(TOKENS[place].first, Anchor::Token(short(place)));
+        all.add(TOKENS[place].first, AnchorTarget::Token(short(place)));
         place += 1;
     }
     place = 0;
     while place < CONTEXTS.len() + COMMANDS.len() {
-        all.add_each(context(place).anchors, Anchor::Context(short(place)));
+        all.add_each(context(place).anchors, AnchorTarget::Context(short(place)));
         place += 1;
     }
-    all.add_each(&WORDS, Anchor::Word);
-    all.add_each(&ENDINGS, Anchor::Ending);
-    all.add_each(&FOREIGN, Anchor::Foreign);
+    all.add_each(&WORDS, AnchorTarget::Word);
+    all.add_each(&ENDINGS, AnchorTarget::Ending);
+    all.add_each(&FOREIGN, AnchorTarget::Foreign);
     place = 0;
     while place < OTHERS.len() {
         all.add(OTHERS[place].0, OTHERS[place].1);
@@ -105,7 +105,7 @@ const ALL: All = {
 };
 
 impl All {
-    const fn add_each(&mut self, letters: &[&'static str], kind: Anchor) {
+    const fn add_each(&mut self, letters: &[&'static str], kind: AnchorTarget) {
         let mut place = 0;
         while place < letters.len() {
             self.add(letters[place], kind);
@@ -113,7 +113,7 @@ impl All {
         }
     }
 
-    const fn add(&mut self, letters: &'static str, kind: Anchor) {
+    const fn add(&mut self, letters: &'static str, kind: AnchorTarget) {
         self.letters[self.count] = letters;
         self.kinds[self.count] = (kind, tiny(letters.len()));
         self.count += 1;
@@ -121,6 +121,6 @@ impl All {
 }
 
 /// A line of the tables of what stands around secrets.
-pub(in crate::ops::redact::find) const fn context(place: usize) -> &'static Context {
+pub(in crate::ops::redact::find) const fn context(place: usize) -> &'static ContextPattern {
     if place < CONTEXTS.len() { &CONTEXTS[place] } else { &COMMANDS[place - CONTEXTS.len()] }
 }

@@ -1,6 +1,6 @@
 //! What leads from a name to its value, one line each, with texts that a test reads.
 
-use crate::ops::redact::find::assignment::{Lead, lead};
+use crate::ops::redact::find::assignment::{AssignmentLead, lead};
 use crate::ops::redact::find::reads::Reads;
 
 /// Nothing but signs stands before the name in its line.
@@ -11,7 +11,7 @@ const VARIABLE: &str = r#"(?:^|[^A-Za-z0-9_.-])(?:[A-Z0-9_]+|-[A-Za-z0-9_.-]*)$|
 
 /// The first that fits leads to the value.
 #[rustfmt::skip]
-pub(in crate::ops::redact::find) const LEADS: &[Lead] = &[
+pub(in crate::ops::redact::find) const LEADS: &[AssignmentLead] = &[
     // The port of a host, and the path of a name in a program.
     lead(":", r"^:[^=\s]*", Reads::Nothing).before(r"//[A-Za-z0-9_.-]*$").leaves(&["grpc://auth:9090", "https://auth:8443/oauth/token"]),
     lead(":", "^{gap}::(?:[^=]|$)", Reads::Nothing).leaves(&["crate::token::Orchid99x"]),

@@ -5,16 +5,16 @@ use std::time::{Duration, Instant};
 use super::*;
 use crate::ops::redact::find::letters::Letters;
 use crate::ops::redact::find::reads::Reads;
-use crate::ops::redact::find::token::{Before, Shape, Token};
+use crate::ops::redact::find::token::{Before, Token, TokenShape};
 use crate::ops::redact::tests::bounds::worked;
 use crate::ops::redact::tests::{plain, with};
-use crate::ops::redact::{Redaction, Tally};
+use crate::ops::redact::{Redaction, RedactionTally};
 
 /// Letters of every kind, of which the bodies of tokens are made.
 const BODY: &str = "k7Qz3mV9xT2bR8nW5cJ4hL6pY1gF0dSaEuIoKrNtMvXwB3q9Zs7Lf5Hj2Pd8Gc4Ra6Tn1Wy0Ub";
 
 fn redacted(text: &str) -> String {
-    let clean = with(&Redaction::new(), |redactor| redactor.line(text, &mut Tally::default()));
+    let clean = with(&Redaction::new(), |redactor| redactor.line(text, &mut RedactionTally::default()));
     plain(&clean.unwrap_or_else(|| text.to_owned()))
 }
 
@@ -34,10 +34,10 @@ fn example(token: &Token) -> String {
         Before::Between(of, count, _) | Before::Last(of, count) => letters(of, count),
     };
     let body = match token.shape {
-        Shape::Any | Shape::Strong | Shape::Filled => letters(token.letters, token.least),
-        Shape::Exactly(length) => letters(token.letters, length),
-        Shape::Uuid => "7c3e9a1f-5b2d-4046-a3a7-c1f9b5d20486".to_owned(),
-        Shape::Like(_, example) => example.to_owned(),
+        TokenShape::Any | TokenShape::Strong | TokenShape::Filled => letters(token.letters, token.least),
+        TokenShape::Exactly(length) => letters(token.letters, length),
+        TokenShape::Uuid => "7c3e9a1f-5b2d-4046-a3a7-c1f9b5d20486".to_owned(),
+        TokenShape::Like(_, example) => example.to_owned(),
     };
     format!("{before}{}{body}", token.first)
 }
