@@ -7,8 +7,8 @@ use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, FromArgMatches, Parser};
 
 use crate::commands::{Command, first_screen, talk};
-use crate::config::Overrides;
-use crate::context::{Format, Manner, Notes, Pager};
+use crate::config::ConfigOverrides;
+use crate::context::{Manner, Notes, OutputFormat, Paging};
 use crate::ui::paint::ColorChoice;
 
 /// Talk to AI models, and find, branch and resume every conversation
@@ -134,9 +134,9 @@ pub(crate) struct Everywhere {
 impl Everywhere {
     pub(crate) fn manner(&self) -> Manner {
         Manner {
-            format: if self.json { Format::Json } else { Format::Text },
+            format: if self.json { OutputFormat::Json } else { OutputFormat::Text },
             color: self.color,
-            pager: if self.no_pager { Pager::Never } else { Pager::Allowed },
+            pager: if self.no_pager { Paging::Never } else { Paging::Allowed },
             notes: if self.quiet { Notes::Hidden } else { Notes::Shown },
         }
     }
@@ -145,8 +145,8 @@ impl Everywhere {
         self.passphrase_file.clone()
     }
 
-    pub(crate) fn overrides(&self) -> Overrides {
-        Overrides {
+    pub(crate) fn overrides(&self) -> ConfigOverrides {
+        ConfigOverrides {
             store: self.store.clone(),
             conversation_directory: self.conversation_dir.clone(),
             project: self.project.clone(),

@@ -12,11 +12,11 @@ use crate::surroundings::Surroundings;
 use crate::ui;
 use crate::ui::ask::{self, Confirmation, Keyboard};
 use crate::ui::clean;
-use crate::ui::consent::{self, Line, Paged, Shown};
+use crate::ui::consent::{self, ConsentLine, ConsentText, Paged};
 use crate::ui::page;
 use crate::ui::paint::{ColorChoice, ColorSigns, Paint};
-use crate::ui::progress::{Progress, Unit, Visibility};
-use crate::ui::when::Clock;
+use crate::ui::progress::{ProgressLine, Unit, Visibility};
+use crate::ui::when::WallClock;
 use crate::vault;
 
 /// What every command is given. Nothing in it changes while a command runs.
@@ -34,22 +34,22 @@ pub(crate) struct Context {
 /// How the user wants to be answered.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Manner {
-    pub(crate) format: Format,
+    pub(crate) format: OutputFormat,
     pub(crate) color: ColorChoice,
-    pub(crate) pager: Pager,
+    pub(crate) pager: Paging,
     pub(crate) notes: Notes,
 }
 
 /// Whether answers are meant for a person or for a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Format {
+pub(crate) enum OutputFormat {
     Text,
     Json,
 }
 
 /// Whether a long answer on a terminal may be shown page by page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Pager {
+pub(crate) enum Paging {
     Allowed,
     Never,
 }
@@ -96,7 +96,7 @@ impl Context {
     }
 
     pub(crate) fn is_json(&self) -> bool {
-        self.manner.format == Format::Json
+        self.manner.format == OutputFormat::Json
     }
 
     /// The brush for answers.
@@ -116,9 +116,9 @@ impl Context {
     }
 
     /// The time and the zone that people read times in.
-    pub(crate) fn clock(&self) -> Clock {
+    pub(crate) fn clock(&self) -> WallClock {
         let [named, zones] = ["TZ", "TZDIR"].map(|name| self.surroundings.variable(name));
-        Clock::system(named, zones)
+        WallClock::system(named, zones)
     }
 
     /// Answers a person, through a pager when the answer is longer than the screen.
@@ -129,16 +129,21 @@ impl Context {
         let pager = self.surroundings.variables.get("PAGER").map(|pager| pager.to_string_lossy());
         let pager = page::Pager::choose(pager.as_deref(), self.surroundings.variable("LESS"));
         let paging =
-            pager.zip(self.surroundings.terminal.screen).filter(|_| self.manner.pager == Pager::Allowed);
+            pager.zip(self.surroundings.terminal.screen).filter(|_| self.manner.pager == Paging::Allowed);
         let paging = paging.map(|(pager, screen)| (pager.with_environment(self.environment()), screen));
         page::show(io::stdout().lock(), paging, write)
     }
 
     /// Shows how far long work has come, to a person only.
-    pub(crate) fn progress(&self, doing: &str, unit: Unit, total: Option<u64>) -> Progress {
+    pub(crate) fn progress(&self, doing: &str, unit: Unit, total: Option<u64>) -> ProgressLine {
         let is_watched =
             self.surroundings.terminal.stderr && self.manner.notes == Notes::Shown && !self.is_json();
-        Progress::start(if is_watched { Visibility::Shown } else { Visibility::Hidden }, doing, unit, total)
+        ProgressLine::start(
+            if is_watched { Visibility::Shown } else { Visibility::Hidden },
+            doing,
+            unit,
+            total,
+        )
     }
 
     /// Where the answer goes: `writeln!(answer, …)?`, and `flush` at the end.
@@ -190,8 +195,8 @@ impl Context {
     /// The question comes after the end of a long list, or says how much of it was passed over.
     pub(crate) fn confirm_shown(
         &self,
-        what: &[Line],
-        question: &Shown,
+        what: &[ConsentLine],
+        question: &ConsentText,
         consent: Consent,
     ) -> Result<(), Failure> {
         let terminal = self.surroundings.terminal;
@@ -212,7 +217,7 @@ impl Context {
     /// Asks before something that cannot be undone.
     ///
     /// Without a terminal there is nobody to ask, so consent must have been given with `--yes`.
-    pub(crate) fn confirm(&self, question: &Shown, consent: Consent) -> Result<(), Failure> {
+    pub(crate) fn confirm(&self, question: &ConsentText, consent: Consent) -> Result<(), Failure> {
         if consent == Consent::Given {
             return Ok(());
         }
@@ -236,11 +241,11 @@ impl Context {
 /// A warning as programs read it.
 #[derive(Serialize)]
 struct Warned<'a> {
-    warning: Warning<'a>,
+    warning: WarningShape<'a>,
 }
 
 #[derive(Serialize)]
-struct Warning<'a> {
+struct WarningShape<'a> {
     message: &'a str,
     hint: Option<&'a str>,
 }
@@ -260,9 +265,9 @@ impl Manner {
     /// Warns on stderr, also those who want no warnings: for what nobody may miss.
     pub(crate) fn insist(&self, message: &str, hint: Option<&str>) {
         let text = match (self.format, hint) {
-            (Format::Json, hint) => ui::json::line(&Warned { warning: Warning { message, hint } }),
-            (Format::Text, Some(hint)) => clean::block(&format!("warning: {message}\nhint: {hint}")),
-            (Format::Text, None) => clean::block(&format!("warning: {message}")),
+            (OutputFormat::Json, hint) => ui::json::line(&Warned { warning: WarningShape { message, hint } }),
+            (OutputFormat::Text, Some(hint)) => clean::block(&format!("warning: {message}\nhint: {hint}")),
+            (OutputFormat::Text, None) => clean::block(&format!("warning: {message}")),
         };
         let _ = writeln!(io::stderr(), "{text}");
     }
@@ -273,12 +278,12 @@ impl Context {
     /// The context of a machine that exists only in a test, without a terminal.
     pub(crate) fn imagined() -> Self {
         let surroundings = Surroundings::imagined(&[]);
-        let config = Config::built_in(&surroundings, &crate::config::Overrides::default())
+        let config = Config::built_in(&surroundings, &crate::config::ConfigOverrides::default())
             .expect("the built-in configuration is complete");
         let manner = Manner {
-            format: Format::Text,
+            format: OutputFormat::Text,
             color: ColorChoice::Never,
-            pager: Pager::Never,
+            pager: Paging::Never,
             notes: Notes::Shown,
         };
         Self::new(config, surroundings, manner)

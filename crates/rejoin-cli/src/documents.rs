@@ -12,7 +12,7 @@ use clap::{Command, CommandFactory};
 
 use crate::args::Arguments;
 use crate::commands::{first_screen, whole_help};
-use crate::config::keys::{KEYS, Key};
+use crate::config::keys::{ConfigKey, KEYS};
 use crate::error::Kind;
 
 const PREFACE: &str = "\
@@ -194,7 +194,7 @@ fn write_codes(page: &mut String) {
 }
 
 /// Whether anything outside the configuration calls the method that gives this key's value.
-fn is_read(key: &Key, sources: &[(PathBuf, String)]) -> bool {
+fn is_read(key: &ConfigKey, sources: &[(PathBuf, String)]) -> bool {
     let of = |file: &str| sources.iter().find(|(path, _)| path.ends_with(file)).map(|(_, text)| text);
     let call = match key.name.split_once(".<name>") {
         Some((family, _)) => family.replace('.', "_"),

@@ -15,12 +15,12 @@ use rustix::io::Errno;
 /// A file that exists keeps its permissions, except that others cannot write it; a
 /// new one is readable by its owner only.
 pub(crate) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
-    write(path, content, mode_of(path), Existing::Goes)
+    write(path, content, mode_of(path), ExistingFile::Goes)
 }
 
 /// What becomes of a file that is there already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Existing {
+pub(crate) enum ExistingFile {
     Stays,
     Goes,
 }
@@ -28,19 +28,19 @@ pub(crate) enum Existing {
 /// Writes a file that only its owner can read, and returns once it would survive a crash.
 ///
 /// Where one is that stays, the answer is `AlreadyExists`. A symbolic link is not followed: it is the file.
-pub(crate) fn place(path: &Path, content: &[u8], existing: Existing) -> io::Result<()> {
+pub(crate) fn place(path: &Path, content: &[u8], existing: ExistingFile) -> io::Result<()> {
     write(path, content, 0o600, existing)
 }
 
-fn write(path: &Path, content: &[u8], mode: u32, existing: Existing) -> io::Result<()> {
+fn write(path: &Path, content: &[u8], mode: u32, existing: ExistingFile) -> io::Result<()> {
     let directory = path.parent().unwrap_or(Path::new("."));
     create_private_directory(directory)?;
     let temporary = directory.join(temporary_name(path));
     // Only a process that crashed can have left one behind under our number.
     let _ = fs::remove_file(&temporary);
     let outcome = write_new(&temporary, content, mode).and_then(|()| match existing {
-        Existing::Goes => fs::rename(&temporary, path),
-        Existing::Stays => rename_new(&temporary, path),
+        ExistingFile::Goes => fs::rename(&temporary, path),
+        ExistingFile::Stays => rename_new(&temporary, path),
     });
     if outcome.is_err() {
         // The first error is the one to tell; a leftover temporary file is only litter.
@@ -49,7 +49,7 @@ fn write(path: &Path, content: &[u8], mode: u32, existing: Existing) -> io::Resu
     outcome?;
     // The rename itself lives in the directory.
     let synced = File::open(directory).and_then(|directory| directory.sync_all());
-    if synced.is_err() && existing == Existing::Stays {
+    if synced.is_err() && existing == ExistingFile::Stays {
         // A new file that may be lost was not written. Left there, it would
         // stand in the way of the next attempt.
         let _ = fs::remove_file(path);
@@ -119,9 +119,9 @@ mod tests {
         let path = home.path().join("trip.md");
         fs::write(&path, "old").unwrap();
 
-        let refused = place(&path, b"new", Existing::Stays).unwrap_err().kind();
+        let refused = place(&path, b"new", ExistingFile::Stays).unwrap_err().kind();
         let before = fs::read(&path).unwrap();
-        place(&path, b"new", Existing::Goes).unwrap();
+        place(&path, b"new", ExistingFile::Goes).unwrap();
 
         assert_eq!((refused, before), (io::ErrorKind::AlreadyExists, b"old".to_vec()));
         assert_eq!((fs::read(&path).unwrap(), mode_of(&path)), (b"new".to_vec(), 0o600));

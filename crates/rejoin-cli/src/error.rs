@@ -13,7 +13,7 @@ use rustix::io::Errno;
 use serde::Serialize;
 
 use crate::attempt::{as_failure, hint_at_prompt};
-use crate::context::Format;
+use crate::context::OutputFormat;
 use crate::private;
 use crate::ui::clean;
 
@@ -30,13 +30,13 @@ pub(crate) struct Failure {
 
 /// The answer of a command that failed.
 #[derive(Serialize)]
-struct Answer<'a> {
-    error: Told<'a>,
+struct ErrorAnswer<'a> {
+    error: FailureShape<'a>,
 }
 
 /// A failure as programs read it.
 #[derive(Debug, Serialize)]
-pub(crate) struct Told<'a> {
+pub(crate) struct FailureShape<'a> {
     #[serde(flatten)]
     why: Why,
     hint: Option<&'a str>,
@@ -100,7 +100,7 @@ impl Failure {
     /// Wraps this in the larger thing that was attempted; kind and hint stay.
     pub(crate) fn during(self, attempt: impl Into<String>) -> Self {
         let Self { kind, message, source, hint, wording } = self;
-        let cause = Reason { message, source };
+        let cause = FailureCause { message, source };
         Self { kind, message: attempt.into(), source: Some(Box::new(cause)), hint, wording }
     }
 
@@ -161,7 +161,7 @@ impl Failure {
 
     /// True when the files of the store were taken away while it was open.
     pub(crate) fn is_displaced(&self) -> bool {
-        let cause = self.source.as_ref().and_then(|source| source.downcast_ref::<Cause>());
+        let cause = self.source.as_ref().and_then(|source| source.downcast_ref::<ShownCause>());
         cause.is_some_and(|cause| Displaced::cause_of(&cause.0).is_some())
     }
 
@@ -191,14 +191,14 @@ impl Failure {
     }
 
     /// Tells the user, on stderr. A broken pipe is not worth a word.
-    pub(crate) fn report(&self, format: Format) {
+    pub(crate) fn report(&self, format: OutputFormat) {
         if self.kind == Kind::BrokenPipe {
             return;
         }
         let text = match format {
             // Causes quote what was read or stored, and that must not reach the terminal as it is.
-            Format::Text => clean::block(&self.to_string()),
-            Format::Json => self.to_json().to_string(),
+            OutputFormat::Text => clean::block(&self.to_string()),
+            OutputFormat::Json => self.to_json().to_string(),
         };
         // Nobody is left to tell when stderr itself is closed.
         let _ = writeln!(io::stderr(), "{text}");
@@ -214,12 +214,12 @@ impl Failure {
     }
 
     /// What programs are told of it.
-    pub(crate) fn told(&self) -> Told<'_> {
-        Told { why: self.why(), hint: self.next_step() }
+    pub(crate) fn told(&self) -> FailureShape<'_> {
+        FailureShape { why: self.why(), hint: self.next_step() }
     }
 
     fn to_json(&self) -> serde_json::Value {
-        serde_json::to_value(Answer { error: self.told() }).expect("a failure is plain data")
+        serde_json::to_value(ErrorAnswer { error: self.told() }).expect("a failure is plain data")
     }
 
     /// The message, then each cause, outermost first. What names an act says that it failed.
@@ -263,7 +263,7 @@ impl From<rejoin::Error> for Failure {
         let foreign = Foreign::cause_of(&error).map(private::remedy);
         failure.hint = foreign.or_else(|| next_step(&error).map(str::to_owned));
         if error.source().is_some() {
-            failure.source = Some(Box::new(Cause(error)));
+            failure.source = Some(Box::new(ShownCause(error)));
         }
         failure
     }
@@ -301,18 +301,18 @@ fn next_step(error: &rejoin::Error) -> Option<&'static str> {
 
 /// A failure that became the cause of another.
 #[derive(Debug)]
-struct Reason {
+struct FailureCause {
     message: String,
     source: Option<Box<dyn Error + Send + Sync>>,
 }
 
-impl fmt::Display for Reason {
+impl fmt::Display for FailureCause {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(&self.message)
     }
 }
 
-impl Error for Reason {
+impl Error for FailureCause {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         self.source.as_ref().map(|source| source.as_ref() as _)
     }
@@ -320,15 +320,15 @@ impl Error for Reason {
 
 /// An error whose first line was already told: it shows its cause.
 #[derive(Debug)]
-struct Cause(rejoin::Error);
+struct ShownCause(rejoin::Error);
 
-impl fmt::Display for Cause {
+impl fmt::Display for ShownCause {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.source().map_or(Ok(()), |source| write!(out, "{source}"))
     }
 }
 
-impl Error for Cause {
+impl Error for ShownCause {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         self.0.source().and_then(Error::source)
     }

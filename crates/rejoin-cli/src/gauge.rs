@@ -3,19 +3,19 @@
 use rejoin::Stage;
 
 use crate::context::Context;
-use crate::ui::progress::{Progress, Unit};
+use crate::ui::progress::{ProgressLine, Unit};
 
 /// The display of the stage that is going on.
 #[derive(Debug)]
 pub(crate) struct Gauge<'a> {
     context: &'a Context,
-    current: Option<Current>,
+    current: Option<CurrentWork>,
 }
 
 #[derive(Debug)]
-struct Current {
+struct CurrentWork {
     stage: Stage,
-    progress: Progress,
+    progress: ProgressLine,
     done: u64,
 }
 
@@ -36,7 +36,7 @@ impl<'a> Gauge<'a> {
                 // The old display has to be gone before the new one is drawn.
                 drop(other.take());
                 let progress = self.context.progress(doing, unit, Some(all));
-                other.insert(Current { stage, progress, done: 0 })
+                other.insert(CurrentWork { stage, progress, done: 0 })
             }
         };
         current.progress.advance(done.saturating_sub(current.done));

@@ -48,7 +48,7 @@ use signal_hook::flag;
 use crate::args::Arguments;
 use crate::commands::{Command, talk as talking};
 use crate::config::Config;
-use crate::context::{Context, Format, Manner};
+use crate::context::{Context, Manner, OutputFormat};
 use crate::error::Failure;
 use crate::surroundings::Surroundings;
 
@@ -130,7 +130,7 @@ fn refuse(error: &clap::Error) -> ExitCode {
         let is_command = words.first().is_some_and(|first| Command::is_name(first));
         let told = talking::explain_words(words.iter().map(String::as_str)).filter(|_| !is_command);
         if let Some(failure) = told {
-            failure.report(if wants_json { Format::Json } else { Format::Text });
+            failure.report(if wants_json { OutputFormat::Json } else { OutputFormat::Text });
             return failure.exit_code();
         }
     }
@@ -143,6 +143,6 @@ fn refuse(error: &clap::Error) -> ExitCode {
     let mut paragraphs = text.trim().split("\n\n");
     let message = paragraphs.next().unwrap_or_default().trim_start_matches("error: ");
     let failure = Failure::usage(message).hint("run `rejoin --help`");
-    failure.report(Format::Json);
+    failure.report(OutputFormat::Json);
     failure.exit_code()
 }

@@ -4,14 +4,14 @@ use std::path::{Path, PathBuf};
 
 use rejoin::{Archive, ConversationId, Limits, Redaction, StoreUrl, StoredConversation};
 
-use crate::config::origin::Origin;
-use crate::config::{Config, Overrides};
+use crate::config::origin::ValueOrigin;
+use crate::config::{Config, ConfigOverrides};
 use crate::context::Context;
 use crate::error::{Failure, Kind};
 use crate::private;
-use crate::project_file::{Reading, read_if_there};
+use crate::project_file::{FileReading, read_if_there};
 use crate::redaction;
-use crate::talk::Unsaved;
+use crate::talk::UnsavedReason;
 use crate::vault;
 
 /// Where a project may keep an id of its own, so that it can move.
@@ -45,7 +45,7 @@ impl Context {
         if let Err(error) = archive.redaction().move_key() {
             tracing::warn!(kind = error.kind().as_str(), "the key of redaction stays in the store");
         }
-        if let Some(unsaved) = Unsaved::by_store(self)? {
+        if let Some(unsaved) = UnsavedReason::by_store(self)? {
             self.manner.insist(&unsaved.to_string(), None);
             return Ok(archive);
         }
@@ -66,16 +66,16 @@ impl Context {
         let file = self.surroundings.user_config_file()?;
         let is_of_user = |config: &Config| {
             config.setting("store").is_none_or(|setting| match &setting.origin {
-                Origin::Default => true,
-                Origin::File { path, .. } => *path == file,
-                Origin::Variable(_) | Origin::Flag(_) => false,
+                ValueOrigin::Default => true,
+                ValueOrigin::File { path, .. } => *path == file,
+                ValueOrigin::Variable(_) | ValueOrigin::Flag(_) => false,
             })
         };
         if !is_of_user(&self.config) {
             return Ok(());
         }
         // A file that cannot be read says nothing of another store.
-        let Ok(now) = Config::load(&self.surroundings, &Overrides::default()) else { return Ok(()) };
+        let Ok(now) = Config::load(&self.surroundings, &ConfigOverrides::default()) else { return Ok(()) };
         let (before, after) = (self.config.store(), now.store());
         if before == after || !is_of_user(&now) {
             return Ok(());
@@ -244,14 +244,14 @@ pub(crate) fn key_of(directory: &Path) -> Result<String, Failure> {
             .hint("remove it to use the project's path instead")
     };
     match read_if_there(&identity, directory, LONGEST_IDENTITY) {
-        Reading::Content(content) => check_identity(content.text().trim(), &identity),
-        Reading::Outside => Err(unusable("is a link that leads out of the project")),
-        Reading::Irregular => Err(unusable("is not a regular file")),
+        FileReading::Content(content) => check_identity(content.text().trim(), &identity),
+        FileReading::Outside => Err(unusable("is a link that leads out of the project")),
+        FileReading::Irregular => Err(unusable("is not a regular file")),
         // Nothing in a directory of another user counts, and a file of theirs in one's own is no id.
-        Reading::Foreign(foreign) if foreign.path != directory => {
+        FileReading::Foreign(foreign) if foreign.path != directory => {
             Err(private::refusal(format!("read `{}`", identity.display()), &foreign))
         }
-        Reading::Foreign(_) | Reading::Absent | Reading::Failed(_) => {
+        FileReading::Foreign(_) | FileReading::Absent | FileReading::Failed(_) => {
             Ok(directory.to_string_lossy().into_owned())
         }
     }

@@ -14,8 +14,8 @@ use rustix::fs::OFlags;
 
 /// What a file holds, or why it was not read.
 #[derive(Debug)]
-pub(crate) enum Reading {
-    Content(Content),
+pub(crate) enum FileReading {
+    Content(FileContent),
     /// There is no such file.
     Absent,
     /// It is a link to somewhere outside the folder.
@@ -29,14 +29,14 @@ pub(crate) enum Reading {
 
 /// What a file holds, or the beginning of it.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Content {
+pub(crate) struct FileContent {
     pub(crate) bytes: Vec<u8>,
     /// Where it is, with the links resolved that lead there from the directory.
     pub(crate) place: PathBuf,
     pub(crate) is_whole: bool,
 }
 
-impl Content {
+impl FileContent {
     /// The text; what is no text is replaced.
     pub(crate) fn text(&self) -> String {
         let mut text = String::from_utf8_lossy(&self.bytes).into_owned();
@@ -49,34 +49,34 @@ impl Content {
 }
 
 /// Reads a file of at most so many bytes that lies in a directory, also through links within it.
-pub(crate) fn read_inside(file: &Path, directory: &Path, most: usize) -> Reading {
+pub(crate) fn read_inside(file: &Path, directory: &Path, most: usize) -> FileReading {
     let user = User::current();
     if let Some(foreign) = user.look(directory) {
-        return Reading::Foreign(foreign);
+        return FileReading::Foreign(foreign);
     }
     match way_to(user, file, directory) {
-        Ok(Way::Plain(found)) => read(user, file.to_owned(), &found, most),
-        Ok(Way::Foreign(foreign)) => Reading::Foreign(foreign),
-        Ok(Way::Linked) => read_linked(user, file, directory, most),
+        Ok(FileWay::Plain(found)) => read(user, file.to_owned(), &found, most),
+        Ok(FileWay::Foreign(foreign)) => FileReading::Foreign(foreign),
+        Ok(FileWay::Linked) => read_linked(user, file, directory, most),
         Err(error) => failed(error),
     }
 }
 
 /// The same, and a file that is not there is absent also in a directory of another user. Most files that are
 /// looked for do not exist, and then nothing needs to be judged.
-pub(crate) fn read_if_there(file: &Path, directory: &Path, most: usize) -> Reading {
+pub(crate) fn read_if_there(file: &Path, directory: &Path, most: usize) -> FileReading {
     let first = file.strip_prefix(directory).ok().and_then(|below| below.components().next());
     if let Some(Component::Normal(step)) = first
         && fs::symlink_metadata(directory.join(step))
             .is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
     {
-        return Reading::Absent;
+        return FileReading::Absent;
     }
     read_inside(file, directory, most)
 }
 
 /// How a file is reached from a directory.
-enum Way {
+enum FileWay {
     /// Through directories of the user, without a link. So it lies in the directory.
     Plain(Metadata),
     /// Through a directory in which another user could put another file in its place.
@@ -87,35 +87,37 @@ enum Way {
 
 /// Looks at each step on the way to a file. Most files that are looked for do
 /// not exist, and the first step tells.
-fn way_to(user: User, file: &Path, directory: &Path) -> io::Result<Way> {
-    let Ok(below) = file.strip_prefix(directory) else { return Ok(Way::Linked) };
+fn way_to(user: User, file: &Path, directory: &Path) -> io::Result<FileWay> {
+    let Ok(below) = file.strip_prefix(directory) else { return Ok(FileWay::Linked) };
     let mut place = directory.to_owned();
     let mut steps = below.components().peekable();
     while let Some(Component::Normal(step)) = steps.next() {
         place.push(step);
         let found = fs::symlink_metadata(&place)?;
         match steps.peek() {
-            _ if found.is_symlink() => return Ok(Way::Linked),
-            None => return Ok(Way::Plain(found)),
+            _ if found.is_symlink() => return Ok(FileWay::Linked),
+            None => return Ok(FileWay::Plain(found)),
             Some(_) => {
                 if let Some(foreign) = user.check(&place, &found) {
-                    return Ok(Way::Foreign(foreign));
+                    return Ok(FileWay::Foreign(foreign));
                 }
             }
         }
     }
-    Ok(Way::Linked)
+    Ok(FileWay::Linked)
 }
 
-fn read_linked(user: User, file: &Path, directory: &Path, most: usize) -> Reading {
+fn read_linked(user: User, file: &Path, directory: &Path, most: usize) -> FileReading {
     match (fs::canonicalize(file), fs::canonicalize(directory)) {
-        (Ok(place), Ok(directory)) if !place.starts_with(&directory) => Reading::Outside,
+        (Ok(place), Ok(directory)) if !place.starts_with(&directory) => FileReading::Outside,
         (Ok(place), Ok(directory)) => match foreign_between(user, &place, &directory) {
-            Some(foreign) => Reading::Foreign(foreign),
+            Some(foreign) => FileReading::Foreign(foreign),
             None => read_resolved(user, place, most),
         },
         // A link that leads nowhere could lead somewhere in a moment.
-        (Err(_), _) if fs::symlink_metadata(file).is_ok_and(|found| found.is_symlink()) => Reading::Outside,
+        (Err(_), _) if fs::symlink_metadata(file).is_ok_and(|found| found.is_symlink()) => {
+            FileReading::Outside
+        }
         (Err(error), _) | (_, Err(error)) => failed(error),
     }
 }
@@ -127,7 +129,7 @@ fn foreign_between(user: User, place: &Path, directory: &Path) -> Option<Foreign
 }
 
 /// Reads a file of the user's own, wherever it leads.
-pub(crate) fn read_own(file: &Path, most: usize) -> Reading {
+pub(crate) fn read_own(file: &Path, most: usize) -> FileReading {
     match fs::symlink_metadata(file) {
         Ok(found) if !found.is_symlink() => read(User::current(), file.to_owned(), &found, most),
         Ok(_) => match fs::canonicalize(file) {
@@ -141,13 +143,13 @@ pub(crate) fn read_own(file: &Path, most: usize) -> Reading {
 /// The whole text of a file in a directory; none where there is none that can be used.
 pub(crate) fn text_inside(file: &Path, directory: &Path, most: usize) -> Option<String> {
     match read_inside(file, directory, most) {
-        Reading::Content(content) if content.is_whole => String::from_utf8(content.bytes).ok(),
+        FileReading::Content(content) if content.is_whole => String::from_utf8(content.bytes).ok(),
         _ => None,
     }
 }
 
 /// Reads a file whose path has no links.
-fn read_resolved(user: User, place: PathBuf, most: usize) -> Reading {
+fn read_resolved(user: User, place: PathBuf, most: usize) -> FileReading {
     match fs::symlink_metadata(&place) {
         Ok(found) => read(user, place, &found, most),
         Err(error) => failed(error),
@@ -156,16 +158,16 @@ fn read_resolved(user: User, place: PathBuf, most: usize) -> Reading {
 
 /// Reads a file that was just looked at. Opening a pipe waits for ever and opening a device may do anything,
 /// so neither is opened; one that took the file's place in the meantime is neither waited for nor followed.
-fn read(user: User, place: PathBuf, found: &Metadata, most: usize) -> Reading {
+fn read(user: User, place: PathBuf, found: &Metadata, most: usize) -> FileReading {
     if !found.is_file() {
-        return Reading::Irregular;
+        return FileReading::Irregular;
     }
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
     let opened = OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(&place);
     let file = match opened.and_then(|file| Ok((file.metadata()?, file))) {
-        Ok((found, _)) if !found.is_file() => return Reading::Irregular,
+        Ok((found, _)) if !found.is_file() => return FileReading::Irregular,
         Ok((found, file)) => match user.check(&place, &found) {
-            Some(foreign) => return Reading::Foreign(foreign),
+            Some(foreign) => return FileReading::Foreign(foreign),
             None => file,
         },
         Err(error) => return failed(error),
@@ -177,14 +179,14 @@ fn read(user: User, place: PathBuf, found: &Metadata, most: usize) -> Reading {
     }
     let is_whole = bytes.len() <= most;
     bytes.truncate(most);
-    Reading::Content(Content { bytes, place, is_whole })
+    FileReading::Content(FileContent { bytes, place, is_whole })
 }
 
 /// A path through something that is no directory is as absent as one that ends nowhere.
-fn failed(error: io::Error) -> Reading {
+fn failed(error: io::Error) -> FileReading {
     match error.kind() {
-        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Reading::Absent,
-        _ => Reading::Failed(error),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => FileReading::Absent,
+        _ => FileReading::Failed(error),
     }
 }
 
@@ -204,14 +206,14 @@ mod tests {
         (home, project)
     }
 
-    fn word(reading: &Reading) -> String {
+    fn word(reading: &FileReading) -> String {
         match reading {
-            Reading::Content(content) => content.text(),
-            Reading::Absent => "absent".to_owned(),
-            Reading::Outside => "outside".to_owned(),
-            Reading::Irregular => "irregular".to_owned(),
-            Reading::Foreign(_) => "foreign".to_owned(),
-            Reading::Failed(error) => error.to_string(),
+            FileReading::Content(content) => content.text(),
+            FileReading::Absent => "absent".to_owned(),
+            FileReading::Outside => "outside".to_owned(),
+            FileReading::Irregular => "irregular".to_owned(),
+            FileReading::Foreign(_) => "foreign".to_owned(),
+            FileReading::Failed(error) => error.to_string(),
         }
     }
 
@@ -271,8 +273,8 @@ mod tests {
         fs::write(&place, "aéé").unwrap();
         File::create(project.join("huge")).unwrap().set_len(10 << 30).unwrap();
 
-        let Reading::Content(read) = read_own(&place, 4) else { panic!("it is a file") };
-        let Reading::Content(huge) = read_own(&project.join("huge"), 4) else { panic!("it is a file") };
+        let FileReading::Content(read) = read_own(&place, 4) else { panic!("it is a file") };
+        let FileReading::Content(huge) = read_own(&project.join("huge"), 4) else { panic!("it is a file") };
 
         assert_eq!((read.text().as_str(), read.is_whole, read.place), ("aé", false, place));
         assert_eq!((huge.bytes.len(), huge.is_whole), (4, false));

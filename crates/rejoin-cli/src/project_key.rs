@@ -18,7 +18,7 @@ use crate::context::Context;
 use crate::error::Failure;
 use crate::git::first_commit;
 use crate::place::{IDENTITY, carry_active, key_of};
-use crate::ui::consent::{self, Line, Paged, Shown};
+use crate::ui::consent::{self, ConsentLine, ConsentText, Paged};
 use crate::ui::paint::Meaning;
 use crate::ui::{ask, quote, size};
 
@@ -27,7 +27,7 @@ const ANSWER: &str = "project-answer:";
 
 /// What the user said about a directory that carries the id of another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Answer {
+pub(crate) enum SameProjectAnswer {
     /// It is the same project: it moved, or it is a second work tree.
     Same,
     /// It is a project of its own, by its path.
@@ -104,7 +104,7 @@ impl Context {
             Claim::Unanswered(known) => known,
         };
         match self.ask_whether_same(archive, &known)? {
-            Some(Answer::Same) => {
+            Some(SameProjectAnswer::Same) => {
                 let undo = match is_directory(&known.path) {
                     true => "rejoin project split".to_owned(),
                     false => format!("rejoin project move . {}", quote::argument(&known.path)),
@@ -113,8 +113,13 @@ impl Context {
                 self.note(&format!("Its conversations belong here too. To undo this: {undo}"));
                 Ok(known.key)
             }
-            Some(Answer::Separate) => {
-                self.warn_if_forgotten(remember(archive, &known.key, &path, Some(Answer::Separate)));
+            Some(SameProjectAnswer::Separate) => {
+                self.warn_if_forgotten(remember(
+                    archive,
+                    &known.key,
+                    &path,
+                    Some(SameProjectAnswer::Separate),
+                ));
                 let other = quote::argument(&known.path);
                 self.note(&format!(
                     "This is a separate project. To undo this: rejoin project merge . {other}"
@@ -204,21 +209,25 @@ impl Context {
     }
 
     /// Asks the person at the terminal; none where there is nobody, or no answer.
-    fn ask_whether_same(&self, archive: &Archive, known: &Project) -> Result<Option<Answer>, Failure> {
+    fn ask_whether_same(
+        &self,
+        archive: &Archive,
+        known: &Project,
+    ) -> Result<Option<SameProjectAnswer>, Failure> {
         let terminal = self.surroundings.terminal;
         if !terminal.stdin || !terminal.stderr || self.is_json() {
             return Ok(None);
         }
         let about = about_claim(self.config.project(), known, count_of(archive, &known.key)?);
-        let question = Shown::line("Is this the same project, moved or checked out again?");
+        let question = ConsentText::line("Is this the same project, moved or checked out again?");
         let Paged::ToTheEnd { unseen } = consent::show_before(&about, &question)? else { return Ok(None) };
         let question = format!("{} [y/N] ", consent::about_unseen(&question, unseen).text());
         loop {
             let typed = ask::ask(&question, &mut ask::person(), &mut io::stderr())?;
             match typed.map(|typed| typed.to_ascii_lowercase()).as_deref() {
                 None => return Ok(None),
-                Some("y" | "yes") => return Ok(Some(Answer::Same)),
-                Some("" | "n" | "no") => return Ok(Some(Answer::Separate)),
+                Some("y" | "yes") => return Ok(Some(SameProjectAnswer::Same)),
+                Some("" | "n" | "no") => return Ok(Some(SameProjectAnswer::Separate)),
                 Some(_) => eprintln!("Answer y or n."),
             }
         }
@@ -287,7 +296,7 @@ pub(crate) fn join(archive: &Archive, directory: &Path, known: &Project) -> Resu
     }
     let moved = archive.projects().move_to(&path, &project)?;
     carry_active(archive, &path, &known.key)?;
-    remember(archive, &known.key, &path, Some(Answer::Same))?;
+    remember(archive, &known.key, &path, Some(SameProjectAnswer::Same))?;
     Ok(moved)
 }
 
@@ -296,24 +305,24 @@ pub(crate) fn remember(
     archive: &Archive,
     id: &str,
     path: &str,
-    answer: Option<Answer>,
+    answer: Option<SameProjectAnswer>,
 ) -> Result<(), Failure> {
-    Ok(archive.state().remember(&name_of(id, path), answer.map(Answer::as_str))?)
+    Ok(archive.state().remember(&name_of(id, path), answer.map(SameProjectAnswer::as_str))?)
 }
 
 /// The id, the path and the answer of every directory that the user was asked about.
-pub(crate) fn answers(archive: &Archive) -> Result<Vec<(String, String, Answer)>, Failure> {
+pub(crate) fn answers(archive: &Archive) -> Result<Vec<(String, String, SameProjectAnswer)>, Failure> {
     let mut found = Vec::new();
     for (name, value) in archive.state().recall_all(ANSWER)? {
         let parts = name.strip_prefix(ANSWER).and_then(|rest| rest.split_once(':'));
-        if let (Some((id, path)), Some(answer)) = (parts, Answer::named(value.as_bytes())) {
+        if let (Some((id, path)), Some(answer)) = (parts, SameProjectAnswer::named(value.as_bytes())) {
             found.push((id.to_owned(), path.to_owned(), answer));
         }
     }
     Ok(found)
 }
 
-impl Answer {
+impl SameProjectAnswer {
     const fn as_str(self) -> &'static str {
         match self {
             Self::Same => "same",
@@ -327,22 +336,23 @@ impl Answer {
 }
 
 /// What the user is told before the question whether a directory is a project that is known elsewhere.
-fn about_claim(directory: &Path, known: &Project, conversations: u64) -> Vec<Line> {
-    let (here, other) = (Shown::line(&text_of(directory)), Shown::line(&known.path));
+fn about_claim(directory: &Path, known: &Project, conversations: u64) -> Vec<ConsentLine> {
+    let (here, other) = (ConsentText::line(&text_of(directory)), ConsentText::line(&known.path));
     let count = size::count(conversations, "conversation", "conversations");
     let missing = if is_directory(&known.path) { "" } else { " Its directory does not exist any more." };
-    let mut lines = vec![Line::own("This directory carries the id of another project:", Meaning::Plain)];
-    lines.extend(Line::edged(&here, |_| Meaning::Plain));
-    lines.push(Line::own("The other project is:", Meaning::Plain));
-    lines.extend(Line::edged(&other, |_| Meaning::Plain));
-    lines.extend(Line::report(&Shown::line(&format!("It has {count}.{missing}"))));
-    lines.push(Line::own(
+    let mut lines =
+        vec![ConsentLine::own("This directory carries the id of another project:", Meaning::Plain)];
+    lines.extend(ConsentLine::edged(&here, |_| Meaning::Plain));
+    lines.push(ConsentLine::own("The other project is:", Meaning::Plain));
+    lines.extend(ConsentLine::edged(&other, |_| Meaning::Plain));
+    lines.extend(ConsentLine::report(&ConsentText::line(&format!("It has {count}.{missing}"))));
+    lines.push(ConsentLine::own(
         "A clone or a download can carry a copied id. If it is the same project, its conversations are shown and \
          continued here.",
         Meaning::Plain,
     ));
-    lines.push(Line::own("Tools that you have allowed there ask again here.", Meaning::Plain));
-    lines.extend(Line::notes(&[&here, &other]));
+    lines.push(ConsentLine::own("Tools that you have allowed there ask again here.", Meaning::Plain));
+    lines.extend(ConsentLine::notes(&[&here, &other]));
     lines
 }
 
@@ -354,9 +364,9 @@ fn claim_of(archive: &Archive, directory: &Path) -> Result<Claim, Failure> {
         Err(failure) => return Ok(Claim::Unreadable(failure)),
     };
     let answer = archive.state().recall(&name_of(&id, &path))?;
-    match answer.and_then(|word| Answer::named(word.as_bytes())) {
-        Some(Answer::Same) => return Ok(Claim::Settled(id)),
-        Some(Answer::Separate) => return key_without_id(archive, &path).map(Claim::Settled),
+    match answer.and_then(|word| SameProjectAnswer::named(word.as_bytes())) {
+        Some(SameProjectAnswer::Same) => return Ok(Claim::Settled(id)),
+        Some(SameProjectAnswer::Separate) => return key_without_id(archive, &path).map(Claim::Settled),
         None => {}
     }
     match archive.projects().get(&id)? {
@@ -406,7 +416,8 @@ fn id_so_far(archive: &Archive, path: &str) -> Result<Option<String>, Failure> {
     let known =
         archive.projects().list()?.into_iter().filter(|known| known.path == kept && known.key != kept);
     let answers = answers(archive)?.into_iter().filter(|(_, own, _)| own == path);
-    let (joined, separate): (Vec<_>, Vec<_>) = answers.partition(|(.., answer)| *answer == Answer::Same);
+    let (joined, separate): (Vec<_>, Vec<_>) =
+        answers.partition(|(.., answer)| *answer == SameProjectAnswer::Same);
     let is_separate = |id: &String| separate.iter().any(|(other, ..)| other == id);
     let ids = known.map(|known| known.key).filter(|id| !is_separate(id));
     for id in ids.chain(joined.iter().map(|(id, ..)| id.clone())) {

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use rejoin::{Archive, ErrorKind, Personal, Redacted, Redaction};
 
 use crate::context::Context;
-use crate::durable::{self, Existing};
+use crate::durable::{self, ExistingFile};
 use crate::error::Failure;
-use crate::project_file::{Reading, read_own};
+use crate::project_file::{FileReading, read_own};
 use crate::ui::size;
 
 /// What the configuration wants to be taken out; none when it wants nothing.
@@ -35,7 +35,7 @@ pub(crate) fn key_file(context: &Context) -> Result<PathBuf, Failure> {
 pub(crate) fn keeping_key(archive: Archive, file: PathBuf) -> Archive {
     archive.keeping_redaction_key(move |given| match kept_key(&file)? {
         Some(kept) => Ok(kept),
-        None => match durable::place(&file, &given, Existing::Stays) {
+        None => match durable::place(&file, &given, ExistingFile::Stays) {
             Ok(()) => Ok(given),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 kept_key(&file)?.ok_or_else(|| unavailable("the key of redaction was there and is gone"))
@@ -52,13 +52,13 @@ pub(crate) fn kept_key(file: &Path) -> rejoin::Result<Option<[u8; 32]>> {
         rejoin::Error::new(ErrorKind::Invalid, message)
     };
     match read_own(file, 32) {
-        Reading::Absent => Ok(None),
-        Reading::Content(content) if content.is_whole => {
+        FileReading::Absent => Ok(None),
+        FileReading::Content(content) if content.is_whole => {
             content.bytes.try_into().map(Some).map_err(|_| invalid())
         }
-        Reading::Content(_) | Reading::Irregular | Reading::Outside => Err(invalid()),
-        Reading::Foreign(foreign) => Err(unavailable("read the key of redaction").because(foreign)),
-        Reading::Failed(error) => Err(unavailable("read the key of redaction").because(error)),
+        FileReading::Content(_) | FileReading::Irregular | FileReading::Outside => Err(invalid()),
+        FileReading::Foreign(foreign) => Err(unavailable("read the key of redaction").because(foreign)),
+        FileReading::Failed(error) => Err(unavailable("read the key of redaction").because(error)),
     }
 }
 
@@ -68,9 +68,9 @@ fn unavailable(attempt: &str) -> rejoin::Error {
 
 /// What was taken out during a turn.
 #[derive(Debug, Default)]
-pub(crate) struct Taken(Vec<Redacted>);
+pub(crate) struct TakenSecrets(Vec<Redacted>);
 
-impl Taken {
+impl TakenSecrets {
     /// Adds what was taken out of one append.
     pub(crate) fn add(&mut self, more: &[Redacted]) {
         for one in more {
@@ -108,7 +108,7 @@ mod tests {
     #[test]
     fn what_was_taken_out_is_told_once_with_its_rules() {
         let one = |rule: &str, count| Redacted { rule: rule.to_owned(), count };
-        let mut taken = Taken::default();
+        let mut taken = TakenSecrets::default();
 
         let before = taken.told();
         taken.add(&[one("github-token", 1)]);

@@ -29,7 +29,7 @@ pub(crate) fn delete_conversation(archive: &Archive, id: ConversationId) -> Resu
 /// What becomes of something that was to go, as programs read it.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Outcome {
+pub(crate) enum FateShape {
     Planned,
     /// It goes within the days of notice.
     Soon,
@@ -57,13 +57,13 @@ pub(crate) enum Fate {
 
 impl Fate {
     /// The same as programs read it.
-    pub(crate) const fn outcome(&self) -> Outcome {
+    pub(crate) const fn outcome(&self) -> FateShape {
         match self {
-            Self::Planned => Outcome::Planned,
-            Self::Deleted(_) => Outcome::Deleted,
-            Self::PassedBy => Outcome::PassedBy,
-            Self::Missing(_) => Outcome::Missing,
-            Self::Failed(_) => Outcome::Failed,
+            Self::Planned => FateShape::Planned,
+            Self::Deleted(_) => FateShape::Deleted,
+            Self::PassedBy => FateShape::PassedBy,
+            Self::Missing(_) => FateShape::Missing,
+            Self::Failed(_) => FateShape::Failed,
         }
     }
 
@@ -89,14 +89,14 @@ impl Fate {
 
 /// What becomes of conversations that are old, as programs read it.
 #[derive(Debug, Serialize)]
-pub(crate) struct Removed<Item> {
+pub(crate) struct RemovedShape<Item> {
     pub(crate) items: Vec<Item>,
     pub(crate) deleted: u64,
     pub(crate) bytes: u64,
     pub(crate) failed: usize,
 }
 
-impl<Item> Removed<Item> {
+impl<Item> RemovedShape<Item> {
     /// The sums of what became of each item.
     pub(crate) fn of<'f>(items: Vec<Item>, fates: impl Iterator<Item = &'f Fate> + Clone) -> Self {
         Self {
@@ -110,12 +110,12 @@ impl<Item> Removed<Item> {
 
 /// Where the user stands, so that what lies elsewhere or is in use can be pointed out.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Standing {
+pub(crate) struct UserStanding {
     project: Option<String>,
     active: Option<ConversationId>,
 }
 
-impl Standing {
+impl UserStanding {
     pub(crate) fn here(archive: &Archive, context: &Context) -> Result<Self, Failure> {
         let project = Some(context.project_key(archive)?);
         Ok(Self { project, active: context.active_conversation(archive)? })
@@ -124,16 +124,16 @@ impl Standing {
 
 /// A conversation with what a person should know before it goes: `"Lisbon" (12 messages, 3.4 kB, held)`. The
 /// title stands in it as it is, so only `consent` may show it.
-pub(crate) fn describe_as_it_is(stored: &StoredConversation, standing: &Standing) -> String {
+pub(crate) fn describe_as_it_is(stored: &StoredConversation, standing: &UserStanding) -> String {
     describe_titled(&named::title_as_it_is(stored), stored, standing)
 }
 
 /// The same for a conversation that is gone, safe to print.
 pub(crate) fn describe(stored: &StoredConversation) -> String {
-    describe_titled(&named::title(stored), stored, &Standing::default())
+    describe_titled(&named::title(stored), stored, &UserStanding::default())
 }
 
-fn describe_titled(title: &str, stored: &StoredConversation, standing: &Standing) -> String {
+fn describe_titled(title: &str, stored: &StoredConversation, standing: &UserStanding) -> String {
     let mut facts = vec![size::count(stored.messages, "message", "messages"), size::bytes(stored.bytes)];
     facts.extend(match stored.conversation.hold {
         Hold::None => None,

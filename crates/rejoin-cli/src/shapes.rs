@@ -7,7 +7,7 @@ use rejoin::{
 };
 use serde::Serialize;
 
-use crate::ui::json::Text;
+use crate::ui::json::JsonText;
 
 /// A conversation without its messages.
 #[derive(Debug, Serialize)]
@@ -115,7 +115,7 @@ pub(crate) struct Items<T> {
 
 /// A page of a list.
 #[derive(Debug, Serialize)]
-pub(crate) struct Page<'a, T> {
+pub(crate) struct PageShape<'a, T> {
     pub(crate) items: Vec<T>,
     pub(crate) next_cursor: Option<&'a str>,
     /// How many there are on all pages, when that is known.
@@ -126,12 +126,12 @@ pub(crate) struct Page<'a, T> {
 #[derive(Debug, Serialize)]
 pub(crate) struct Itself {
     id: ConversationId,
-    short: Text<ShortId>,
+    short: JsonText<ShortId>,
 }
 
 impl From<ConversationId> for Itself {
     fn from(id: ConversationId) -> Self {
-        Self { id, short: Text(id.short()) }
+        Self { id, short: JsonText(id.short()) }
     }
 }
 
@@ -139,12 +139,12 @@ impl From<ConversationId> for Itself {
 #[derive(Debug, Serialize)]
 pub(crate) struct Within {
     conversation: ConversationId,
-    short: Text<ShortId>,
+    short: JsonText<ShortId>,
 }
 
 impl From<ConversationId> for Within {
     fn from(conversation: ConversationId) -> Self {
-        Self { conversation, short: Text(conversation.short()) }
+        Self { conversation, short: JsonText(conversation.short()) }
     }
 }
 

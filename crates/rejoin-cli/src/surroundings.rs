@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use rejoin::store::User;
 
 use crate::error::Failure;
-use crate::ui::page::Screen;
+use crate::ui::page::ScreenSize;
 
 /// The machine as this run finds it.
 #[derive(Clone, Debug)]
@@ -34,7 +34,7 @@ pub(crate) struct Terminals {
     pub(crate) stdout: bool,
     pub(crate) stderr: bool,
     /// The size of the screen that answers go to, where it has one.
-    pub(crate) screen: Option<Screen>,
+    pub(crate) screen: Option<ScreenSize>,
 }
 
 impl Surroundings {
@@ -125,9 +125,9 @@ impl Surroundings {
 }
 
 /// Some terminals, and all serial lines, answer with zero, which means that they do not know.
-fn screen() -> Option<Screen> {
+fn screen() -> Option<ScreenSize> {
     let (columns, rows) = terminal_size::terminal_size_of(io::stdout())?;
-    let screen = Screen { columns: columns.0.into(), rows: rows.0.into() };
+    let screen = ScreenSize { columns: columns.0.into(), rows: rows.0.into() };
     (screen.columns > 0 && screen.rows > 0).then_some(screen)
 }
 

@@ -31,7 +31,7 @@ pub(crate) struct Args {
 
 /// An entry as programs read it: every field is always there, so that scripts need not ask.
 #[derive(Serialize)]
-struct Entry<'a> {
+struct AuditEntryShape<'a> {
     at: Time,
     action: &'a AuditAction,
     reason: &'a str,
@@ -54,7 +54,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     };
     let entries = context.archive_to_read()?.audit().query(&query)?;
     if context.is_json() {
-        return context.answer_json(&Items { items: entries.iter().map(Entry::from).collect() });
+        return context.answer_json(&Items { items: entries.iter().map(AuditEntryShape::from).collect() });
     }
     if entries.is_empty() {
         context.note("The audit log is empty.");
@@ -101,7 +101,7 @@ fn why(entry: &AuditEntry) -> String {
     if names.is_empty() { entry.reason.clone() } else { format!("{}: {}", entry.reason, names.join(", ")) }
 }
 
-impl<'a> From<&'a AuditEntry> for Entry<'a> {
+impl<'a> From<&'a AuditEntry> for AuditEntryShape<'a> {
     fn from(entry: &'a AuditEntry) -> Self {
         Self {
             at: entry.at,

@@ -31,7 +31,7 @@ pub(crate) struct Args {
 #[derive(Serialize)]
 struct BackedUp<'a> {
     #[serde(flatten)]
-    held: Held,
+    held: BackupContents,
     path: json::PathText<'a>,
 }
 
@@ -63,7 +63,8 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
         _ => Failure::from(error).or_hint("run `rejoin doctor` to see what is wrong"),
     })?;
     if context.is_json() {
-        return context.answer_json(&BackedUp { held: Held::from(&contents), path: json::path(&path) });
+        return context
+            .answer_json(&BackedUp { held: BackupContents::from(&contents), path: json::path(&path) });
     }
     let mut answer = context.answer();
     writeln!(answer, "Copied and checked {}.", told(&contents))?;
@@ -81,13 +82,13 @@ pub(super) fn told(contents: &Contents) -> String {
 
 /// What a store holds, as programs read it.
 #[derive(Serialize)]
-pub(super) struct Held {
+pub(super) struct BackupContents {
     conversations: u64,
     messages: u64,
     bytes: u64,
 }
 
-impl From<&Contents> for Held {
+impl From<&Contents> for BackupContents {
     fn from(contents: &Contents) -> Self {
         let Contents { conversations, messages, bytes, .. } = *contents;
         Self { conversations, messages, bytes }

@@ -1,9 +1,9 @@
 //! `rejoin chat`: one turn in the active conversation.
 
-use crate::commands::talk::Manner;
+use crate::commands::talk::TalkManner;
 use crate::context::Context;
 use crate::error::Failure;
-use crate::talk::{self, Said, Start, Then};
+use crate::talk::{self, Start, TalkInput, Then};
 
 /// Send a message in the active conversation
 ///
@@ -19,7 +19,7 @@ pub(crate) struct Args {
     message: String,
 
     #[command(flatten)]
-    manner: Manner,
+    manner: TalkManner,
 }
 
 pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
@@ -28,6 +28,6 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
         Some(id) => Start::Conversation(id.to_string()),
         None => Start::New,
     };
-    let said = Said { message: Some(args.message), then: Then::Leave };
+    let said = TalkInput { message: Some(args.message), then: Then::Leave };
     talk::say(context, &start, &args.manner.overrides(), said)
 }

@@ -12,7 +12,7 @@ use crate::context::Context;
 use crate::error::Failure;
 use crate::retention::sweep_meanwhile;
 use crate::ui::paint::Meaning;
-use crate::ui::when::Clock;
+use crate::ui::when::WallClock;
 use crate::ui::{clean, fit, json, size};
 
 /// How many of the past are shown unless told otherwise: about a screen.
@@ -62,11 +62,11 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let archive = context.archive_to_read()?;
     let mut answer = context.answer();
     let limit = args.limit.unwrap_or(if args.after.is_some() { u64::MAX } else { NEWEST });
-    let mut teller = Teller::new(&mut answer, limit, context);
+    let mut teller = EventTeller::new(&mut answer, limit, context);
     match args.after {
         Some(stamp) => {
             let mut events = archive.events_after(stamp);
-            while teller.tell_all(events.next(Duration::ZERO)?)? == Next::More {}
+            while teller.tell_all(events.next(Duration::ZERO)?)? == EventNext::More {}
         }
         None => {
             teller.tell_all(newest(&archive, limit)?.into())?;
@@ -84,10 +84,10 @@ fn follow(args: &Args, context: &Context) -> Result<(), Failure> {
     let (archive, mut events) = subscribe(args.after, context)?;
     let _broom = sweep_meanwhile(context, &archive);
     let mut answer = context.answer();
-    let mut teller = Teller::new(&mut answer, args.limit.unwrap_or(u64::MAX), context);
+    let mut teller = EventTeller::new(&mut answer, args.limit.unwrap_or(u64::MAX), context);
     loop {
         let page = events.next(LOOK)?;
-        if !page.is_empty() && teller.tell_all(page)? == Next::Enough {
+        if !page.is_empty() && teller.tell_all(page)? == EventNext::Enough {
             return Ok(());
         }
     }
@@ -127,40 +127,41 @@ fn newest(archive: &Archive, limit: u64) -> Result<VecDeque<Event>, Failure> {
 }
 
 /// Writes events until there were enough.
-struct Teller<'a, Output: Write> {
+struct EventTeller<'a, Output: Write> {
     output: &'a mut Output,
     limit: u64,
     told: u64,
-    clock: Clock,
+    clock: WallClock,
     context: &'a Context,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Next {
+enum EventNext {
     More,
     Enough,
 }
 
-impl<'a, Output: Write> Teller<'a, Output> {
+impl<'a, Output: Write> EventTeller<'a, Output> {
     fn new(output: &'a mut Output, limit: u64, context: &'a Context) -> Self {
         Self { output, limit, told: 0, clock: context.clock(), context }
     }
 
     /// Each line is flushed: whoever follows waits for it.
-    fn tell_all(&mut self, events: Vec<Event>) -> Result<Next, Failure> {
+    fn tell_all(&mut self, events: Vec<Event>) -> Result<EventNext, Failure> {
         if events.is_empty() {
-            return Ok(Next::Enough);
+            return Ok(EventNext::Enough);
         }
         for event in &events {
             if self.told == self.limit {
-                return Ok(Next::Enough);
+                return Ok(EventNext::Enough);
             }
-            let line = if self.context.is_json() { json::line(&Told::from(event)) } else { self.line(event) };
+            let line =
+                if self.context.is_json() { json::line(&EventShape::from(event)) } else { self.line(event) };
             writeln!(self.output, "{line}")?;
             self.output.flush()?;
             self.told += 1;
         }
-        Ok(if self.told < self.limit { Next::More } else { Next::Enough })
+        Ok(if self.told < self.limit { EventNext::More } else { EventNext::Enough })
     }
 
     fn line(&self, event: &Event) -> String {
@@ -196,7 +197,7 @@ impl<'a, Output: Write> Teller<'a, Output> {
 
 /// An event as programs read it.
 #[derive(Serialize)]
-struct Told<'a> {
+struct EventShape<'a> {
     stamp: u64,
     event: &'static str,
     at: Time,
@@ -218,7 +219,7 @@ enum Facts<'a> {
     Low { free: u64 },
 }
 
-impl<'a> From<&'a Event> for Told<'a> {
+impl<'a> From<&'a Event> for EventShape<'a> {
     fn from(event: &'a Event) -> Self {
         Self {
             stamp: event.stamp,

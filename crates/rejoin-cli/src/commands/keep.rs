@@ -9,7 +9,7 @@ use crate::error::Failure;
 use crate::named;
 use crate::shapes::Itself;
 use crate::ui::period;
-use crate::ui::when::Clock;
+use crate::ui::when::WallClock;
 
 /// Hold a conversation so that it does not expire
 ///
@@ -37,11 +37,11 @@ pub(crate) struct Args {
 
     /// Allow or forbid export; in a vault the default is no
     #[arg(long, value_enum, value_name = "YES|NO", num_args = 0..=1, default_missing_value = "yes")]
-    exportable: Option<Answer>,
+    exportable: Option<YesOrNo>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Answer {
+enum YesOrNo {
     Yes,
     No,
 }
@@ -57,7 +57,7 @@ enum Stay {
 
 /// How long a conversation stays, as programs read it.
 #[derive(Serialize)]
-struct Held {
+struct KeepAnswer {
     #[serde(flatten)]
     itself: Itself,
     hold: Hold,
@@ -85,7 +85,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
             }
         }
         if let Some(answer) = args.exportable {
-            header.privacy.exportable = answer == Answer::Yes;
+            header.privacy.exportable = answer == YesOrNo::Yes;
         }
     };
     let mut now = stored.conversation.clone();
@@ -94,7 +94,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
         archive.update(stored.id, change)?;
     }
     if context.is_json() {
-        return context.answer_json(&Held {
+        return context.answer_json(&KeepAnswer {
             itself: stored.id.into(),
             hold: now.hold,
             was: stored.conversation.hold,
@@ -109,7 +109,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
 }
 
 impl Args {
-    fn stay(&self, clock: &Clock) -> Result<Stay, Failure> {
+    fn stay(&self, clock: &WallClock) -> Result<Stay, Failure> {
         match (&self.until, self.release, self.exportable) {
             (Some(typed), _, _) => until(typed, clock).map(Stay::Until),
             (None, true, _) => Ok(Stay::Released),
@@ -120,7 +120,7 @@ impl Args {
 }
 
 /// A length of time from now on, or a day to come.
-fn until(typed: &str, clock: &Clock) -> Result<Time, Failure> {
+fn until(typed: &str, clock: &WallClock) -> Result<Time, Failure> {
     let refuse = |why: String| Failure::usage(format!("`--until`: {why}"));
     let micros = match period::length(typed) {
         Ok(length) => {
@@ -135,7 +135,12 @@ fn until(typed: &str, clock: &Clock) -> Result<Time, Failure> {
     }
 }
 
-fn told(stored: &StoredConversation, stay: Stay, exportable: Option<Answer>, clock: &Clock) -> Vec<String> {
+fn told(
+    stored: &StoredConversation,
+    stay: Stay,
+    exportable: Option<YesOrNo>,
+    clock: &WallClock,
+) -> Vec<String> {
     let (title, short) = (named::title(stored), stored.id.short());
     let was = &stored.conversation;
     let mut told = Vec::new();
@@ -157,8 +162,8 @@ fn told(stored: &StoredConversation, stay: Stay, exportable: Option<Answer>, clo
         }
     }
     told.extend(exportable.map(|answer| match answer {
-        Answer::Yes => format!("\"{title}\" may be exported: {short}"),
-        Answer::No => format!("\"{title}\" may not be exported: {short}"),
+        YesOrNo::Yes => format!("\"{title}\" may be exported: {short}"),
+        YesOrNo::No => format!("\"{title}\" may not be exported: {short}"),
     }));
     told
 }

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::context::Context;
 use crate::error::Failure;
-use crate::provider::{Known, models, unknown};
+use crate::provider::{KnownProvider, models, unknown};
 use crate::shapes::Items;
 use crate::talk;
 use crate::ui::clean;
@@ -27,7 +27,7 @@ pub(crate) struct Args {
 
 /// A model as programs read it.
 #[derive(Serialize)]
-struct Item {
+struct ModelItem {
     name: String,
     provider: String,
     is_chosen: bool,
@@ -37,14 +37,15 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let name = args.provider.as_deref().or(context.config.provider()).ok_or_else(|| {
         Failure::invalid("no provider is chosen").hint("run `rejoin setup`, or add `--provider NAME`")
     })?;
-    let known = Known::named(&context.config, name).ok_or_else(|| unknown(&context.config, name))?;
+    let known = KnownProvider::named(&context.config, name).ok_or_else(|| unknown(&context.config, name))?;
     if known.api == Api::Offline {
         return Err(Failure::invalid(format!("`{name}` answers without a model")).hint("run `rejoin setup`"));
     }
     let names = talk::runtime()?.block_on(models(context, &known))?;
     let is_chosen = |name: &String| known.model.as_ref() == Some(name);
     if context.is_json() {
-        let item = |name: String| Item { is_chosen: is_chosen(&name), provider: known.name.clone(), name };
+        let item =
+            |name: String| ModelItem { is_chosen: is_chosen(&name), provider: known.name.clone(), name };
         return context.answer_json(&Items { items: names.into_iter().map(item).collect() });
     }
     context.show(|answer| {

@@ -7,11 +7,11 @@ use std::time::Duration;
 use rejoin::{Contents, ErrorKind, StoreUrl};
 use serde::Serialize;
 
-use crate::commands::backup::{Held, told};
+use crate::commands::backup::{BackupContents, told};
 use crate::context::Context;
 use crate::error::Failure;
 use crate::gauge::Gauge;
-use crate::ui::consent::Shown;
+use crate::ui::consent::ConsentText;
 use crate::ui::{json, quote};
 use crate::vault;
 
@@ -38,7 +38,7 @@ pub(crate) struct Args {
 #[derive(Serialize)]
 struct PutBack<'a> {
     #[serde(flatten)]
-    held: Held,
+    held: BackupContents,
     kept: Option<json::PathText<'a>>,
 }
 
@@ -59,7 +59,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     if url.path().is_some_and(Path::exists) {
         warn_of_another_vault(&url, &from, context)?;
         context.note("Messages stored since the backup will only be in the old store.");
-        context.confirm(&Shown::line("Replace it?"), args.yes.into())?;
+        context.confirm(&ConsentText::line("Replace it?"), args.yes.into())?;
     }
     let mut gauge = Gauge::new(context);
     let access = context.access()?;
@@ -77,7 +77,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     })?;
     if context.is_json() {
         let kept = restored.kept.as_deref().map(json::path);
-        return context.answer_json(&PutBack { held: Held::from(&restored.contents), kept });
+        return context.answer_json(&PutBack { held: BackupContents::from(&restored.contents), kept });
     }
     let mut answer = context.answer();
     writeln!(answer, "Restored {}.", told(&restored.contents))?;
@@ -112,7 +112,7 @@ fn describe(url: &StoreUrl, copy: &Contents, args: &Args, context: &Context) -> 
         let newest = newest.map(|newest| clock.relative(newest.as_micros()));
         newest.map_or_else(|| told(contents), |newest| format!("{}, last used {newest}", told(contents)))
     };
-    let named = |path: &Path| Shown::line(&path.display().to_string()).text();
+    let named = |path: &Path| ConsentText::line(&path.display().to_string()).text();
     let place = url.path().map(named).unwrap_or_default();
     let current = match url.contents() {
         Ok(None) => return Ok(()),

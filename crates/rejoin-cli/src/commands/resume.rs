@@ -5,15 +5,15 @@ use std::io::Write;
 use rejoin::{Archive, ConversationId, StoredConversation};
 use serde::Serialize;
 
-use crate::commands::talk::Manner;
+use crate::commands::talk::TalkManner;
 use crate::context::Context;
 use crate::error::{Failure, Kind};
-use crate::retention::{self, Ahead};
-use crate::shapes::{ConversationShape, Page};
+use crate::retention::{self, ExpiryNotice};
+use crate::shapes::{ConversationShape, PageShape};
 use crate::talk::reach::{Reach, all};
 use crate::talk::stop::summary_in_list;
-use crate::talk::which::{self, Found, Numbers};
-use crate::talk::{self, FirstSave, Overrides, Said, Session, Start, Then, banner};
+use crate::talk::which::{self, ListNumbers, NameMatch};
+use crate::talk::{self, FirstSave, Session, SessionOverrides, Start, TalkInput, Then, banner};
 
 /// Resume a conversation
 ///
@@ -45,7 +45,7 @@ pub(crate) struct Args {
     limit: u16,
 
     #[command(flatten)]
-    manner: Manner,
+    manner: TalkManner,
 }
 
 pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
@@ -68,8 +68,8 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let found = match args.which.as_deref() {
         None => all(context, &archive, reach).and_then(told)?,
         Some(name) => match which::named(context, &archive, name, reach)? {
-            Found::One(start) => return go_on(context, &archive, &start, &overrides),
-            Found::Several(items) => items,
+            NameMatch::One(start) => return go_on(context, &archive, &start, &overrides),
+            NameMatch::Several(items) => items,
         },
     };
     let is_elsewhere = found.is_empty()
@@ -104,15 +104,20 @@ fn is_at_terminal(context: &Context) -> bool {
 }
 
 /// At a terminal the talk goes on; elsewhere the conversation becomes the active one.
-fn go_on(context: &Context, archive: &Archive, start: &Start, overrides: &Overrides) -> Result<(), Failure> {
+fn go_on(
+    context: &Context,
+    archive: &Archive,
+    start: &Start,
+    overrides: &SessionOverrides,
+) -> Result<(), Failure> {
     if is_at_terminal(context) {
-        return talk::say(context, start, overrides, Said { message: None, then: Then::Stay });
+        return talk::say(context, start, overrides, TalkInput { message: None, then: Then::Stay });
     }
     let session = Session::begin(context, start, overrides, FirstSave::AtOnce)?;
     let mut stored = archive.conversation(session.conversation())?;
-    retention::date(&mut stored, Ahead::Any, archive, context)?;
+    retention::date(&mut stored, ExpiryNotice::Any, archive, context)?;
     if context.is_json() {
-        return context.answer_json(&Resumed {
+        return context.answer_json(&ResumeAnswer {
             conversation: ConversationShape::of(&stored, Some(stored.id)),
             summary: summary_in_list(&stored),
         });
@@ -126,7 +131,7 @@ fn go_on(context: &Context, archive: &Archive, start: &Start, overrides: &Overri
 }
 
 #[derive(Serialize)]
-struct Resumed<'a> {
+struct ResumeAnswer<'a> {
     #[serde(flatten)]
     conversation: ConversationShape<'a>,
     summary: String,
@@ -142,21 +147,23 @@ fn print(
     items.truncate(args.limit.into());
     if context.is_json() {
         let active: Option<ConversationId> = context.active_conversation(archive)?;
-        items.iter_mut().try_for_each(|stored| retention::date(stored, Ahead::Any, archive, context))?;
-        let items: Vec<Resumed<'_>> = items
+        items
+            .iter_mut()
+            .try_for_each(|stored| retention::date(stored, ExpiryNotice::Any, archive, context))?;
+        let items: Vec<ResumeAnswer<'_>> = items
             .iter()
-            .map(|stored| Resumed {
+            .map(|stored| ResumeAnswer {
                 conversation: ConversationShape::of(stored, active),
                 summary: summary_in_list(stored),
             })
             .collect();
-        return context.answer_json(&Page { items, next_cursor: None, total: Some(total as u64) });
+        return context.answer_json(&PageShape { items, next_cursor: None, total: Some(total as u64) });
     }
     if items.is_empty() {
         return tell_nothing(context);
     }
-    Numbers::remember(context, archive, &items)?;
-    let look = which::Look::of(context);
+    ListNumbers::remember(context, archive, &items)?;
+    let look = which::MatchLook::of(context);
     context.show(|page| {
         write!(page, "{}", look.list(&items))?;
         if total > items.len() {

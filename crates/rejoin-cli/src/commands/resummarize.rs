@@ -9,7 +9,7 @@ use crate::context::Context;
 use crate::error::Failure;
 use crate::named;
 use crate::shapes::Itself;
-use crate::talk::{self, Overrides, Partner, partner};
+use crate::talk::{self, Partner, SessionOverrides, partner};
 
 /// Ask `summary.model` for the title and synopsis of a conversation
 ///
@@ -48,11 +48,11 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     };
     let archive = context.archive()?;
     let stored = named::conversation(&archive, &args.id)?;
-    let overrides = Overrides {
+    let overrides = SessionOverrides {
         provider: stored.conversation.settings.provider.clone(),
         model: Some(model.to_owned()),
         base_url: args.base_url,
-        ..Overrides::default()
+        ..SessionOverrides::default()
     };
     let Partner { provider, model } = partner(context, &overrides)?;
     if provider.api() == Api::Offline {

@@ -2,7 +2,7 @@
 
 use crate::context::Context;
 use crate::error::Failure;
-use crate::provider::setup::{self, Wanted};
+use crate::provider::setup::{self, SetupRequest};
 use crate::talk;
 
 /// Choose a provider and a model to talk to
@@ -31,6 +31,6 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
-    let wanted = Wanted { provider: args.provider, model: args.model, consent: args.yes.into() };
+    let wanted = SetupRequest { provider: args.provider, model: args.model, consent: args.yes.into() };
     setup::run(wanted, &talk::runtime()?, context)
 }

@@ -36,16 +36,16 @@ pub(crate) struct Args {
 
 /// How much there is, as programs read it.
 #[derive(Serialize)]
-struct Counted<'a> {
+struct StatsAnswer<'a> {
     all: Sums,
     summaries: Summaries,
-    by_project: Vec<Row<'a>>,
-    by_model: Vec<Row<'a>>,
-    by_day: Vec<Row<'a>>,
+    by_project: Vec<StatsRow<'a>>,
+    by_model: Vec<StatsRow<'a>>,
+    by_day: Vec<StatsRow<'a>>,
 }
 
 #[derive(Serialize)]
-struct Row<'a> {
+struct StatsRow<'a> {
     #[serde(flatten)]
     sums: Sums,
     #[serde(flatten)]
@@ -91,7 +91,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let summaries = Summaries::of(&archive, project.as_deref())?;
     context.warn_of_missing(&archive.reader().passed_over(), "rejoin verify")?;
     if context.is_json() {
-        return context.answer_json(&Counted::of(&stats, summaries));
+        return context.answer_json(&StatsAnswer::of(&stats, summaries));
     }
     if stats.all.conversations == 0 {
         return tell_that_nothing_is_there(&args, context);
@@ -196,7 +196,7 @@ fn days(by: &BTreeMap<String, Tally>, today: Date, context: &Context) -> String 
     drawn
 }
 
-impl<'a> Counted<'a> {
+impl<'a> StatsAnswer<'a> {
     fn of(stats: &'a Stats, summaries: Summaries) -> Self {
         Self {
             all: Sums::from(&stats.all),
@@ -231,8 +231,8 @@ impl Summaries {
     }
 }
 
-fn rows<'a>(by: &'a BTreeMap<String, Tally>, of: fn(&'a str) -> Of<'a>) -> Vec<Row<'a>> {
-    by.iter().map(|(key, tally)| Row { sums: Sums::from(tally), of: of(key) }).collect()
+fn rows<'a>(by: &'a BTreeMap<String, Tally>, of: fn(&'a str) -> Of<'a>) -> Vec<StatsRow<'a>> {
+    by.iter().map(|(key, tally)| StatsRow { sums: Sums::from(tally), of: of(key) }).collect()
 }
 
 impl From<&Tally> for Sums {

@@ -10,7 +10,7 @@ use crate::error::Failure;
 use crate::git::commit_session;
 use crate::shapes::Itself;
 use crate::talk::choose;
-use crate::talk::stop::{End, stop};
+use crate::talk::stop::{StopMode, stop};
 use crate::talk::summary::{Describing, Occasion};
 
 /// Pause a conversation, or mark it as completed
@@ -32,7 +32,7 @@ pub(crate) struct Args {
 
 /// How a conversation was left, as programs read it.
 #[derive(Serialize)]
-struct Left<'a> {
+struct StopAnswer<'a> {
     #[serde(flatten)]
     itself: Itself,
     title: Option<&'a str>,
@@ -46,11 +46,11 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
         Some(name) => choose::conversation(&archive, name)?,
         None => context.needed_conversation(&archive)?,
     };
-    let stopped = stop(&archive, id, if args.complete { End::Complete } else { End::Pause })?;
+    let stopped = stop(&archive, id, if args.complete { StopMode::Complete } else { StopMode::Pause })?;
     let short = id.short().to_string();
     if context.is_json() {
         let header = &stopped.stored.conversation;
-        context.answer_json(&Left {
+        context.answer_json(&StopAnswer {
             itself: id.into(),
             title: header.title.as_deref(),
             status: header.status,

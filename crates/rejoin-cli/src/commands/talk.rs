@@ -11,7 +11,7 @@ use crate::suggest::nearest;
 use crate::talk::choose;
 use crate::talk::leftover::Partial;
 use crate::talk::tools::ToolFlags;
-use crate::talk::{self, Overrides, Said, Start, Then};
+use crate::talk::{self, SessionOverrides, Start, TalkInput, Then};
 
 /// What to say, and where.
 #[derive(Debug, clap::Args)]
@@ -49,12 +49,12 @@ pub(crate) struct Args {
     interactive: bool,
 
     #[command(flatten)]
-    manner: Manner,
+    manner: TalkManner,
 }
 
 /// How to talk, the same wherever a conversation goes on.
 #[derive(Clone, Debug, Default, clap::Args)]
-pub(crate) struct Manner {
+pub(crate) struct TalkManner {
     /// Use this provider
     #[arg(short, long, value_name = "PROVIDER")]
     provider: Option<String>,
@@ -95,7 +95,7 @@ pub(crate) struct Manner {
     tools: ToolFlags,
 }
 
-impl Manner {
+impl TalkManner {
     /// Refuses a message where the name of a provider is expected: other agents take one after `-p`.
     pub(crate) fn check(&self) -> Result<(), Failure> {
         let Some(text) = self.provider.as_ref().filter(|name| name.contains(char::is_whitespace)) else {
@@ -105,13 +105,13 @@ impl Manner {
             .hint(format!("to send it, run `rejoin {}`", quoted(text))))
     }
 
-    pub(crate) fn overrides(self) -> Overrides {
+    pub(crate) fn overrides(self) -> SessionOverrides {
         let partial = match (self.keep_partial, self.discard_partial) {
             (true, _) => Partial::Keep,
             (false, true) => Partial::Discard,
             (false, false) => Partial::Ask,
         };
-        Overrides {
+        SessionOverrides {
             provider: self.provider,
             model: self.model,
             base_url: self.base_url,
@@ -121,7 +121,7 @@ impl Manner {
             partial,
             reopen: self.yes.into(),
             tools: self.tools,
-            ..Overrides::default()
+            ..SessionOverrides::default()
         }
     }
 
@@ -155,13 +155,13 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     if let (Some(message), None, None) = (&args.message, &args.resume, &args.r#continue) {
         refuse_mistyped_command(message)?;
     }
-    let Plan { start, message, name } = plan(&args, context.config.start_default())?;
+    let TalkPlan { start, message, name } = plan(&args, context.config.start_default())?;
     if let Some((flag, name)) = &name {
         refuse_unknown(context, &start, flag, name)?;
     }
     let overrides = args.manner.overrides();
     let then = if args.interactive { Then::Stay } else { Then::Leave };
-    talk::say(context, &start, &overrides, Said { message, then })
+    talk::say(context, &start, &overrides, TalkInput { message, then })
 }
 
 /// Looks a name up before anything is read or asked; it could have been meant as a message.
@@ -182,16 +182,16 @@ fn refuse_unknown(context: &Context, start: &Start, flag: &str, name: &str) -> R
 
 /// What the command line asks for.
 #[derive(Debug, PartialEq, Eq)]
-struct Plan {
+struct TalkPlan {
     start: Start,
     message: Option<String>,
     /// A flag and the name given with it, which could have been meant as a message.
     name: Option<(&'static str, String)>,
 }
 
-fn plan(args: &Args, default: StartDefault) -> Result<Plan, Failure> {
+fn plan(args: &Args, default: StartDefault) -> Result<TalkPlan, Failure> {
     let said = args.literal.clone().or_else(|| args.message.clone());
-    let plan = |start| Plan { start, message: said.clone(), name: None };
+    let plan = |start| TalkPlan { start, message: said.clone(), name: None };
     if args.incognito {
         return Ok(plan(Start::Incognito));
     }
@@ -217,17 +217,17 @@ fn of_value(
     said: Option<String>,
     newest: Start,
     named: impl FnOnce(String) -> Start,
-) -> Result<Plan, Failure> {
+) -> Result<TalkPlan, Failure> {
     let is_message = value.contains(char::is_whitespace);
     match said {
         Some(_) if is_message => {
             Err(Failure::usage("two messages were given").hint("quote a message of several words"))
         }
-        None if is_message => Ok(Plan { start: newest, message: Some(value.to_owned()), name: None }),
-        said if value.is_empty() => Ok(Plan { start: newest, message: said, name: None }),
+        None if is_message => Ok(TalkPlan { start: newest, message: Some(value.to_owned()), name: None }),
+        said if value.is_empty() => Ok(TalkPlan { start: newest, message: said, name: None }),
         said => {
             let name = said.is_none().then(|| (flag, value.to_owned()));
-            Ok(Plan { start: named(value.to_owned()), message: said, name })
+            Ok(TalkPlan { start: named(value.to_owned()), message: said, name })
         }
     }
 }
@@ -319,14 +319,14 @@ mod tests {
 
     use super::*;
 
-    fn planned(arguments: &[&str], default: StartDefault) -> Result<Plan, String> {
+    fn planned(arguments: &[&str], default: StartDefault) -> Result<TalkPlan, String> {
         let line = std::iter::once(&"rejoin").chain(arguments);
         let parsed = Arguments::try_parse_from(line).map_err(|error| error.kind().to_string())?;
         plan(&parsed.talk, default).map_err(|failure| failure.summary())
     }
 
-    fn going(start: Start, message: Option<&str>) -> Result<Plan, String> {
-        Ok(Plan { start, message: message.map(str::to_owned), name: None })
+    fn going(start: Start, message: Option<&str>) -> Result<TalkPlan, String> {
+        Ok(TalkPlan { start, message: message.map(str::to_owned), name: None })
     }
 
     #[test]
@@ -353,7 +353,7 @@ mod tests {
     fn a_name_without_a_message_remembers_that_it_could_have_been_one() {
         let start = Start::Conversation("thanks".to_owned());
 
-        let expected = Plan { start, message: None, name: Some(("-r", "thanks".to_owned())) };
+        let expected = TalkPlan { start, message: None, name: Some(("-r", "thanks".to_owned())) };
         assert_eq!(planned(&["-r", "thanks"], StartDefault::New), Ok(expected));
     }
 

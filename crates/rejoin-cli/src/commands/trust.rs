@@ -6,17 +6,17 @@ use std::path::{Path, PathBuf};
 use rejoin_agent::directory_identity;
 use serde::Serialize;
 
-use crate::config::origin::{Origin, Setting};
-use crate::config::trust::{Register, Standing, is_linked};
-use crate::config::value::Value;
+use crate::config::origin::{Setting, ValueOrigin};
+use crate::config::trust::{Register, TrustStanding, is_linked};
+use crate::config::value::ConfigValue;
 use crate::config::{file, project};
 use crate::context::{Consent, Context};
 use crate::error::{Failure, Kind};
 use crate::private;
-use crate::project_file::{Reading, read_inside};
+use crate::project_file::{FileReading, read_inside};
 use crate::shapes::Items;
 use crate::ui::clean;
-use crate::ui::consent::{self, Line, Shown};
+use crate::ui::consent::{self, ConsentLine, ConsentText};
 use crate::ui::paint::Meaning;
 
 /// The key that changes what counts as the project.
@@ -63,7 +63,7 @@ struct Stands<'a> {
 
 /// How a project stands, and what it sets.
 #[derive(Serialize)]
-struct Looked<'a> {
+struct TrustAnswer<'a> {
     #[serde(flatten)]
     project: Stands<'a>,
     sets: Vec<Sets<'a>>,
@@ -73,7 +73,7 @@ struct Looked<'a> {
 #[derive(Serialize)]
 struct Sets<'a> {
     key: String,
-    value: &'a Value,
+    value: &'a ConfigValue,
 }
 
 pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
@@ -100,13 +100,13 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
 fn trust(directory: &Path, name: &str, consent: Consent, context: &Context) -> Result<(), Failure> {
     if is_linked(directory) {
         return Err(Failure::new(Kind::Denied, format!("trust `{name}`"))
-            .because(Standing::Linked.to_string())
+            .because(TrustStanding::Linked.to_string())
             .hint("replace the link with a regular file, then run `rejoin trust` again"));
     }
     // Before the file is read: what is shown is what this directory holds.
     let seen = directory_identity(directory);
     let path = directory.join(project::FILE);
-    if let Reading::Foreign(foreign) = read_inside(&path, directory, 0) {
+    if let FileReading::Foreign(foreign) = read_inside(&path, directory, 0) {
         return Err(private::refusal(format!("trust `{name}`"), &foreign));
     }
     let text = file::text_of(&path)?.ok_or_else(|| {
@@ -131,7 +131,7 @@ fn trust(directory: &Path, name: &str, consent: Consent, context: &Context) -> R
     if consent == Consent::Given && context.shows_notes() {
         consent::print_all(&what, &mut io::stderr())?;
     }
-    context.confirm_shown(&what, &Shown::line("Allow this?"), consent)?;
+    context.confirm_shown(&what, &ConsentText::line("Allow this?"), consent)?;
     // What was shown is what is trusted: the text in hand, not the file as it may be by now.
     Register::update(&context.surroundings, |register| register.trust(name, seen, &text))??;
     context.note(&format!("Trusted until the file changes: {name}"));
@@ -144,23 +144,23 @@ fn answer(standing: &str, name: &str, guarded: &[&Setting], context: &Context) -
         return Ok(());
     }
     let sets = guarded.iter().map(|setting| Sets { key: setting.name(), value: &setting.value }).collect();
-    context.answer_json(&Looked { project: Stands { directory: name, standing }, sets })
+    context.answer_json(&TrustAnswer { project: Stands { directory: name, standing }, sets })
 }
 
 /// Every value in full, as the decision rests on it.
-fn shown(path: &Path, guarded: &[&Setting]) -> Vec<Line> {
+fn shown(path: &Path, guarded: &[&Setting]) -> Vec<ConsentLine> {
     let mut texts = vec![format!("{} sets:", path.display())];
     for setting in guarded {
         let line = match setting.origin {
-            Origin::File { line, .. } => line,
-            Origin::Default | Origin::Variable(_) | Origin::Flag(_) => 0,
+            ValueOrigin::File { line, .. } => line,
+            ValueOrigin::Default | ValueOrigin::Variable(_) | ValueOrigin::Flag(_) => 0,
         };
         texts.push(format!("  line {line}: {} = {}", setting.name(), setting.value.to_toml()));
         texts.push(format!("          {}", setting.key.about));
     }
-    let shown = Shown::lines(texts.iter().map(String::as_str));
-    let mut lines = Line::edged(&shown, |_| Meaning::Plain);
-    lines.extend(Line::notes(&[&shown]));
+    let shown = ConsentText::lines(texts.iter().map(String::as_str));
+    let mut lines = ConsentLine::edged(&shown, |_| Meaning::Plain);
+    lines.extend(ConsentLine::notes(&[&shown]));
     lines
 }
 

@@ -10,7 +10,7 @@ use crate::context::Context;
 use crate::error::Failure;
 use crate::named;
 use crate::shapes::Within;
-use crate::talk::{Asked, Overrides, Quiet, runtime};
+use crate::talk::{Asked, Quiet, SessionOverrides, runtime};
 
 /// Undo the newest compaction of a conversation
 ///
@@ -40,7 +40,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let archive = context.archive_to_read()?;
     let stored = which(args.id.as_deref(), &archive, context)?;
     let title = named::title(&stored);
-    let asked = Asked::Nobody(Overrides::default());
+    let asked = Asked::Nobody(SessionOverrides::default());
     let (summary, fullness) = runtime()?.block_on(async {
         let mut quiet = Quiet::begin(context, archive, &stored, None, &asked)?;
         let summary = quiet.talk.uncompact().await?;

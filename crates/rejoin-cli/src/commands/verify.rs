@@ -10,7 +10,7 @@ use crate::context::Context;
 use crate::error::{Failure, Kind};
 use crate::gauge::Gauge;
 use crate::named;
-use crate::ui::json::Text;
+use crate::ui::json::JsonText;
 use crate::ui::paint::Meaning;
 use crate::ui::progress::Unit;
 use crate::ui::table::{Column, Table};
@@ -35,7 +35,7 @@ pub(crate) struct Args {
 
 /// What was checked, and what is wrong.
 #[derive(Debug, Default)]
-struct Findings {
+struct VerifyFindings {
     conversations: u64,
     messages: u64,
     bytes: u64,
@@ -48,20 +48,20 @@ struct Findings {
 
 /// What was checked and what is wrong, as programs read it.
 #[derive(Serialize)]
-struct Answer<'a> {
+struct VerifyAnswer<'a> {
     conversations: u64,
     messages: u64,
     bytes: u64,
-    faults: Vec<Found<'a>>,
-    unfinished: Vec<Found<'a>>,
+    faults: Vec<FaultShape<'a>>,
+    unfinished: Vec<FaultShape<'a>>,
     quarantined: Vec<Unopened<'a>>,
 }
 
 /// A fault, and where it is.
 #[derive(Serialize)]
-struct Found<'a> {
+struct FaultShape<'a> {
     conversation: Option<ConversationId>,
-    short: Option<Text<ShortId>>,
+    short: Option<JsonText<ShortId>>,
     what: &'a str,
 }
 
@@ -75,22 +75,22 @@ struct Unopened<'a> {
     lost: bool,
 }
 
-impl<'a> From<&'a Findings> for Answer<'a> {
-    fn from(findings: &'a Findings) -> Self {
+impl<'a> From<&'a VerifyFindings> for VerifyAnswer<'a> {
+    fn from(findings: &'a VerifyFindings) -> Self {
         Self {
             conversations: findings.conversations,
             messages: findings.messages,
             bytes: findings.bytes,
-            faults: findings.faults.iter().map(Found::from).collect(),
-            unfinished: findings.unfinished.iter().map(Found::from).collect(),
+            faults: findings.faults.iter().map(FaultShape::from).collect(),
+            unfinished: findings.unfinished.iter().map(FaultShape::from).collect(),
             quarantined: findings.quarantined.iter().map(Unopened::from).collect(),
         }
     }
 }
 
-impl<'a> From<&'a Fault> for Found<'a> {
+impl<'a> From<&'a Fault> for FaultShape<'a> {
     fn from(fault: &'a Fault) -> Self {
-        let short = fault.conversation.map(|id| Text(id.short()));
+        let short = fault.conversation.map(|id| JsonText(id.short()));
         Self { conversation: fault.conversation, short, what: &fault.what }
     }
 }
@@ -119,17 +119,20 @@ fn find(archive: &Archive, name: &str) -> Result<ConversationId, Failure> {
         .map_err(|error| Failure::from(error).or_hint("run `rejoin list` to see what there is"))
 }
 
-fn check_one(archive: &Archive, id: ConversationId) -> Result<Findings, Failure> {
-    let mut findings = Findings::default();
+fn check_one(archive: &Archive, id: ConversationId) -> Result<VerifyFindings, Failure> {
+    let mut findings = VerifyFindings::default();
     findings.add(archive, id)?;
     Ok(findings)
 }
 
-fn check_everything(archive: &Archive, context: &Context) -> Result<Findings, Failure> {
+fn check_everything(archive: &Archive, context: &Context) -> Result<VerifyFindings, Failure> {
     let whole = context.progress("Checking the structure", Unit::Items, None);
     let checked = archive.maintenance().check()?;
-    let mut findings =
-        Findings { faults: checked.faults, unfinished: checked.unfinished, ..Findings::default() };
+    let mut findings = VerifyFindings {
+        faults: checked.faults,
+        unfinished: checked.unfinished,
+        ..VerifyFindings::default()
+    };
     let survey = archive.maintenance().survey()?;
     drop(whole);
     let unlisted = survey.faults.into_iter().map(|what| Fault { conversation: None, what });
@@ -143,7 +146,7 @@ fn check_everything(archive: &Archive, context: &Context) -> Result<Findings, Fa
     Ok(findings)
 }
 
-impl Findings {
+impl VerifyFindings {
     fn add(&mut self, archive: &Archive, id: ConversationId) -> Result<(), Failure> {
         let verdict = match archive.maintenance().verify(id) {
             Ok(verdict) => verdict,
@@ -166,7 +169,7 @@ impl Findings {
 
     fn show(&self, context: &Context) -> Result<(), Failure> {
         if context.is_json() {
-            return context.answer_json(&Answer::from(self));
+            return context.answer_json(&VerifyAnswer::from(self));
         }
         let mut table =
             Table::new([Column::text("conversation").meaning(Meaning::Id), Column::text("what is wrong")]);

@@ -28,14 +28,14 @@ const USUAL: usize = 100;
 
 /// How much of a report is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Extent {
+pub(crate) enum LossesExtent {
     Short,
     All,
 }
 
 /// The lines of a report. Each kind is counted; its facts stand beside it, or
 /// below it when they are sentences.
-pub(crate) fn losses(lost: &[Fact], extent: Extent, screen: Option<usize>) -> Vec<String> {
+pub(crate) fn losses(lost: &[Fact], extent: LossesExtent, screen: Option<usize>) -> Vec<String> {
     let counts: Vec<String> = KINDS.iter().map(|kind| counted(kind, lost)).collect();
     let column = counts.iter().map(|count| fit::width(count)).max().unwrap_or(0) + 4;
     let screen = screen.unwrap_or(USUAL);
@@ -50,9 +50,9 @@ pub(crate) fn losses(lost: &[Fact], extent: Extent, screen: Option<usize>) -> Ve
         let room = screen.saturating_sub(column).max(20);
         let is_sentences = matches!(kind, FactKind::Instruction | FactKind::Quote);
         let most = match extent {
-            Extent::All => facts.len(),
-            Extent::Short if is_sentences => SHOWN_LINES,
-            Extent::Short => SHOWN,
+            LossesExtent::All => facts.len(),
+            LossesExtent::Short if is_sentences => SHOWN_LINES,
+            LossesExtent::Short => SHOWN,
         };
         let mut told: Vec<String> = facts.iter().take(most).cloned().collect();
         if facts.len() > most {
@@ -75,10 +75,10 @@ fn counted((kind, one, many): &(FactKind, &str, &str), lost: &[Fact]) -> String 
     }
 }
 
-fn shown(text: &str, extent: Extent) -> String {
+fn shown(text: &str, extent: LossesExtent) -> String {
     match extent {
-        Extent::Short => fit::snippet(text, LONGEST),
-        Extent::All => clean::line(text),
+        LossesExtent::Short => fit::snippet(text, LONGEST),
+        LossesExtent::All => clean::line(text),
     }
 }
 
@@ -97,8 +97,8 @@ mod tests {
         lost.push(fact(FactKind::Number, "8080\u{1b}[2J"));
         lost.extend((0..4).map(|number| fact(FactKind::Instruction, format!("Never do {number}."))));
 
-        let short = losses(&lost, Extent::Short, Some(60));
-        let all = losses(&lost, Extent::All, Some(60));
+        let short = losses(&lost, LossesExtent::Short, Some(60));
+        let all = losses(&lost, LossesExtent::All, Some(60));
 
         let expected = [
             "  4 instructions  Never do 0.",
@@ -115,6 +115,6 @@ mod tests {
 
     #[test]
     fn nothing_lost_is_no_report() {
-        assert_eq!(losses(&[], Extent::Short, None), Vec::<String>::new());
+        assert_eq!(losses(&[], LossesExtent::Short, None), Vec::<String>::new());
     }
 }

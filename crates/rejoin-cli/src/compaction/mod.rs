@@ -5,7 +5,7 @@ mod report;
 mod settings;
 mod told;
 
-pub(crate) use losses::{Extent, losses};
-pub(crate) use report::{Report, Window, newest, show, sizes, stays};
+pub(crate) use losses::{LossesExtent, losses};
+pub(crate) use report::{CompactionReport, WindowUse, newest, show, sizes, stays};
 pub(crate) use settings::settings;
 pub(crate) use told::{COMPACTING, STOPPED, facts, full, notice, sent_again, share, trimmed};

@@ -5,7 +5,7 @@ use rejoin::view::Fact;
 use rejoin::{Archive, MessageId, StoredConversation};
 use serde::{Serialize, Serializer};
 
-use crate::compaction::{Extent, facts, losses, share, trimmed};
+use crate::compaction::{LossesExtent, facts, losses, share, trimmed};
 use crate::context::Context;
 use crate::error::Failure;
 use crate::named;
@@ -14,13 +14,13 @@ use crate::ui::{fit, size};
 
 /// The window of a model, and how much of it is taken before anything is said.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Window {
+pub(crate) struct WindowUse {
     pub(crate) tokens: u64,
     /// Tokens of the initial context and the tools.
     pub(crate) initial: u64,
 }
 
-impl Window {
+impl WindowUse {
     /// The part that is filled beside so many tokens of a conversation.
     pub(crate) fn share(self, tokens: u64) -> String {
         share(self.initial + tokens, self.tokens)
@@ -29,14 +29,14 @@ impl Window {
 
 /// What a compaction did.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Report {
+pub(crate) struct CompactionReport {
     pub(crate) message: Option<MessageId>,
     /// The summary, when it is news.
     pub(crate) summary: Option<String>,
     pub(crate) tokens_before: u64,
     pub(crate) tokens_after: u64,
     #[serde(serialize_with = "size_alone")]
-    pub(crate) window: Option<Window>,
+    pub(crate) window: Option<WindowUse>,
     /// Messages of the user that stay; none while that is not known.
     pub(crate) kept: Option<usize>,
     pub(crate) trimmed: u64,
@@ -45,28 +45,28 @@ pub(crate) struct Report {
 
 /// A report as programs read it.
 #[derive(Serialize)]
-struct Answer<'a> {
+struct CompactionAnswer<'a> {
     #[serde(flatten)]
     within: Within,
     #[serde(flatten)]
-    report: &'a Report,
+    report: &'a CompactionReport,
 }
 
 /// A program reads how large the window is, and not what is taken of it.
-fn size_alone<S: Serializer>(window: &Option<Window>, output: S) -> Result<S::Ok, S::Error> {
+fn size_alone<S: Serializer>(window: &Option<WindowUse>, output: S) -> Result<S::Ok, S::Error> {
     window.map(|window| window.tokens).serialize(output)
 }
 
-impl Report {
+impl CompactionReport {
     pub(crate) fn answer(
         &self,
         stored: &StoredConversation,
-        extent: Extent,
+        extent: LossesExtent,
         context: &Context,
     ) -> Result<(), Failure> {
         let short = stored.id.short();
         if context.is_json() {
-            return context.answer_json(&Answer { within: stored.id.into(), report: self });
+            return context.answer_json(&CompactionAnswer { within: stored.id.into(), report: self });
         }
         let sizes = sizes(self.tokens_before, self.tokens_after);
         let mut lines = vec![format!("Compacted \"{}\": {sizes}.", named::title(stored))];
@@ -84,7 +84,7 @@ impl Report {
             lost => vec![format!("{} are no longer mentioned:", facts(lost))],
         });
         let shown = losses(&self.lost, extent, context.columns());
-        let is_cut = shown != losses(&self.lost, Extent::All, context.columns());
+        let is_cut = shown != losses(&self.lost, LossesExtent::All, context.columns());
         let mut rest = Vec::new();
         if is_cut {
             rest.push(format!("All of them: rejoin compact {short} --report"));
@@ -102,7 +102,7 @@ pub(crate) fn newest(
     archive: &Archive,
     stored: &StoredConversation,
     to: Option<MessageId>,
-) -> Result<Option<Report>, Failure> {
+) -> Result<Option<CompactionReport>, Failure> {
     let path = archive.path(stored.id, to)?;
     let ignored = &stored.conversation.ignored_summaries;
     let newest = path
@@ -112,7 +112,7 @@ pub(crate) fn newest(
         .find_map(|said| Compaction::from_message(&said.message).map(|compaction| (said.id, compaction)));
     let Some((message, compaction)) = newest else { return Ok(None) };
     let compaction = compaction?;
-    Ok(Some(Report {
+    Ok(Some(CompactionReport {
         message: Some(message),
         summary: None,
         tokens_before: compaction.tokens_before,

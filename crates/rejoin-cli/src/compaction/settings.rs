@@ -4,7 +4,7 @@ use rejoin_agent::{CompactSettings, OnFailure, Provider, context_window};
 
 use crate::config::Config;
 use crate::config::choices::OnSummaryFailure;
-use crate::provider::Known;
+use crate::provider::KnownProvider;
 
 /// When and how a talk with a provider's model is compacted.
 pub(crate) fn settings(config: &Config, provider: &dyn Provider, model: &str) -> CompactSettings {
@@ -23,14 +23,14 @@ pub(crate) fn settings(config: &Config, provider: &dyn Provider, model: &str) ->
 /// The tokens that a model can be sent: what is configured for it, then for its provider, then what is known.
 fn window(config: &Config, provider: &str, model: &str) -> Option<u64> {
     let of_model = config.models().remove(model).and_then(|facts| facts.context_window);
-    let of_provider = || Known::named(config, provider)?.context_window;
+    let of_provider = || KnownProvider::named(config, provider)?.context_window;
     of_model.or_else(of_provider).or_else(|| context_window(model))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Overrides;
+    use crate::config::ConfigOverrides;
     use crate::surroundings::Surroundings;
 
     #[test]
@@ -38,7 +38,8 @@ mod tests {
         let text = "[models.\"gpt-4o\"]\ncontext_window = 1000\n\
             [providers.anthropic]\ncontext_window = 2000\n[providers.openai]\nmodel = \"gpt-4o\"\n";
         let read = |path: &std::path::Path| Ok(path.starts_with("/home/ada").then(|| text.to_owned()));
-        let config = Config::load_from(&Surroundings::imagined(&[]), &Overrides::default(), &read).unwrap();
+        let config =
+            Config::load_from(&Surroundings::imagined(&[]), &ConfigOverrides::default(), &read).unwrap();
 
         let windows = [
             ("anthropic", "gpt-4o"),

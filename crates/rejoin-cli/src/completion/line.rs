@@ -4,13 +4,13 @@ use clap::{Arg, Command};
 
 /// What belongs where the cursor is.
 #[derive(Debug)]
-pub(super) struct Line<'a> {
+pub(super) struct CompletionLine<'a> {
     /// The command that the words name, and its path without `rejoin`.
     pub(super) command: &'a Command,
     pub(super) path: Vec<&'a str>,
     /// The arguments of the command that were given before, options left out.
     pub(super) given: Vec<String>,
-    pub(super) wanted: Wanted<'a>,
+    pub(super) wanted: CompletionKind<'a>,
     /// The part of the word that was typed already, which each candidate continues.
     pub(super) typed: String,
     /// What stands before it in the same word, such as `--model=`.
@@ -19,7 +19,7 @@ pub(super) struct Line<'a> {
 
 /// What can stand there.
 #[derive(Debug)]
-pub(super) enum Wanted<'a> {
+pub(super) enum CompletionKind<'a> {
     /// An option of the command.
     Option,
     /// The value of an option or a positional argument.
@@ -29,7 +29,7 @@ pub(super) enum Wanted<'a> {
     Nothing,
 }
 
-impl<'a> Line<'a> {
+impl<'a> CompletionLine<'a> {
     /// Reads the words after `rejoin`; the last one is where the cursor is. The root must be built.
     pub(super) fn read(root: &'a Command, words: &[String]) -> Self {
         let (last, before) = words.split_last().map_or(("", words), |(last, before)| (last.as_str(), before));
@@ -37,7 +37,7 @@ impl<'a> Line<'a> {
             command: root,
             path: Vec::new(),
             given: Vec::new(),
-            wanted: Wanted::Nothing,
+            wanted: CompletionKind::Nothing,
             typed: last.to_owned(),
             before: String::new(),
         };
@@ -58,30 +58,30 @@ impl<'a> Line<'a> {
             }
         }
         line.wanted = match awaiting {
-            _ if only_text => Wanted::Nothing,
+            _ if only_text => CompletionKind::Nothing,
             Some(option) if last == "=" => {
                 line.typed.clear();
-                Wanted::Value(option)
+                CompletionKind::Value(option)
             }
-            Some(option) if !last.starts_with('-') => Wanted::Value(option),
+            Some(option) if !last.starts_with('-') => CompletionKind::Value(option),
             _ => line.at_cursor(last),
         };
         line
     }
 
-    fn at_cursor(&mut self, last: &str) -> Wanted<'a> {
+    fn at_cursor(&mut self, last: &str) -> CompletionKind<'a> {
         if let Some((name, value)) = last.split_once('=').filter(|_| last.starts_with("--")) {
             let option = self.option(name);
             (self.before, self.typed) = (format!("{name}="), value.to_owned());
-            return option.map_or(Wanted::Nothing, Wanted::Value);
+            return option.map_or(CompletionKind::Nothing, CompletionKind::Value);
         }
         if last.starts_with('-') {
-            return Wanted::Option;
+            return CompletionKind::Option;
         }
         let positional = self.positional(self.given.len());
         match self.given.is_empty() && self.command.has_subcommands() {
-            true => Wanted::Command(positional),
-            false => positional.map_or(Wanted::Nothing, Wanted::Value),
+            true => CompletionKind::Command(positional),
+            false => positional.map_or(CompletionKind::Nothing, CompletionKind::Value),
         }
     }
 

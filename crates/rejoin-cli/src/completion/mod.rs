@@ -14,8 +14,8 @@ use clap::CommandFactory;
 
 use crate::args::Arguments;
 
-use self::line::Line;
-use self::offers::Offer;
+use self::line::CompletionLine;
+use self::offers::CompletionOffer;
 
 /// The word that the scripts begin with.
 const COMMAND: &str = "__complete";
@@ -39,8 +39,8 @@ impl Shell {
     }
 
     /// The line that offers one candidate.
-    fn line(self, offer: &Offer) -> String {
-        let Offer { value, about } = offer;
+    fn line(self, offer: &CompletionOffer) -> String {
+        let CompletionOffer { value, about } = offer;
         match self {
             Self::Bash => value.clone(),
             Self::Zsh if about.is_empty() => value.replace(':', "\\:"),
@@ -84,11 +84,11 @@ pub(crate) fn answer(arguments: impl Iterator<Item = OsString>) -> bool {
 fn candidates(shell: Shell, words: &[String]) -> String {
     let mut root = Arguments::command();
     root.build();
-    let line = Line::read(&root, words);
+    let line = CompletionLine::read(&root, words);
     let fitting = offers::at(&line, shell).into_iter().filter(|offer| offer.value.starts_with(&line.typed));
     let lines = fitting.map(|offer| {
         let value = format!("{}{}", line.before, offer.value);
-        shell.line(&Offer { value, ..offer }) + "\n"
+        shell.line(&CompletionOffer { value, ..offer }) + "\n"
     });
     lines.collect()
 }

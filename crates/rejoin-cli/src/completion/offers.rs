@@ -8,13 +8,13 @@ use rejoin::PlainText;
 use rejoin::{Archive, List, StoreUrl, StoredConversation};
 
 use crate::completion::Shell;
-use crate::completion::line::{Line, Wanted};
+use crate::completion::line::{CompletionKind, CompletionLine};
 use crate::config::keys::KEYS;
-use crate::config::{Config, Overrides};
-use crate::context::{Context, Format, Manner, Notes, Pager};
+use crate::config::{Config, ConfigOverrides};
+use crate::context::{Context, Manner, Notes, OutputFormat, Paging};
 use crate::error::Failure;
 use crate::named;
-use crate::provider::Known;
+use crate::provider::KnownProvider;
 use crate::surroundings::{Surroundings, Terminals};
 use crate::ui::fit;
 use crate::ui::paint::ColorChoice;
@@ -27,13 +27,13 @@ const ABOUT: usize = 60;
 
 /// Something that can stand where the cursor is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Offer {
+pub(super) struct CompletionOffer {
     pub(super) value: String,
     /// What it is, where the shell shows it.
     pub(super) about: String,
 }
 
-impl Offer {
+impl CompletionOffer {
     fn new(value: impl Into<String>, about: impl Into<String>) -> Self {
         Self { value: value.into(), about: about.into() }
     }
@@ -46,12 +46,12 @@ impl Offer {
 }
 
 /// Everything that can stand there, in the order in which it is shown.
-pub(super) fn at(line: &Line<'_>, shell: Shell) -> Vec<Offer> {
+pub(super) fn at(line: &CompletionLine<'_>, shell: Shell) -> Vec<CompletionOffer> {
     match &line.wanted {
-        Wanted::Nothing => Vec::new(),
-        Wanted::Option => options(line.command),
-        Wanted::Value(arg) => values(arg, line, shell),
-        Wanted::Command(arg) => {
+        CompletionKind::Nothing => Vec::new(),
+        CompletionKind::Option => options(line.command),
+        CompletionKind::Value(arg) => values(arg, line, shell),
+        CompletionKind::Command(arg) => {
             let mut offers = commands(line.command);
             offers.extend(arg.iter().flat_map(|arg| values(arg, line, shell)));
             offers
@@ -59,14 +59,14 @@ pub(super) fn at(line: &Line<'_>, shell: Shell) -> Vec<Offer> {
     }
 }
 
-fn commands(command: &Command) -> Vec<Offer> {
+fn commands(command: &Command) -> Vec<CompletionOffer> {
     let shown = command.get_subcommands().filter(|below| !below.is_hide_set());
-    shown.map(|below| Offer::new(below.get_name(), text(below.get_about()))).collect()
+    shown.map(|below| CompletionOffer::new(below.get_name(), text(below.get_about()))).collect()
 }
 
-fn options(command: &Command) -> Vec<Offer> {
+fn options(command: &Command) -> Vec<CompletionOffer> {
     let named = command.get_arguments().filter_map(|arg| Some((arg, arg.get_long()?)));
-    named.map(|(arg, long)| Offer::new(format!("--{long}"), text(arg.get_help()))).collect()
+    named.map(|(arg, long)| CompletionOffer::new(format!("--{long}"), text(arg.get_help()))).collect()
 }
 
 fn text(help: Option<&clap::builder::StyledStr>) -> String {
@@ -74,16 +74,16 @@ fn text(help: Option<&clap::builder::StyledStr>) -> String {
 }
 
 /// The values of an argument. Nothing that goes wrong here is told.
-fn values(arg: &Arg, line: &Line<'_>, shell: Shell) -> Vec<Offer> {
+fn values(arg: &Arg, line: &CompletionLine<'_>, shell: Shell) -> Vec<CompletionOffer> {
     let possible = arg.get_possible_values();
     if !possible.is_empty() {
         let shown = possible.iter().filter(|value| !value.is_hide_set());
-        return shown.map(|value| Offer::new(value.get_name(), text(value.get_help()))).collect();
+        return shown.map(|value| CompletionOffer::new(value.get_name(), text(value.get_help()))).collect();
     }
     let names_message = arg.get_value_names().is_some_and(|names| names.iter().any(|name| name == "MESSAGE"));
     let mut offers = match (arg.get_id().as_str(), line.path.first()) {
         ("command", Some(&"help")) => help_topics(line),
-        ("key", _) => KEYS.iter().map(|key| Offer::new(key.name, key.about)).collect(),
+        ("key", _) => KEYS.iter().map(|key| CompletionOffer::new(key.name, key.about)).collect(),
         ("provider", _) | ("name", Some(&"provider")) => providers().unwrap_or_default(),
         ("model", _) => models().unwrap_or_default(),
         ("branch", _) => branches(line.given.first()).unwrap_or_default(),
@@ -92,12 +92,12 @@ fn values(arg: &Arg, line: &Line<'_>, shell: Shell) -> Vec<Offer> {
         }
         _ => Vec::new(),
     };
-    offers.retain(Offer::is_plain);
+    offers.retain(CompletionOffer::is_plain);
     offers
 }
 
 /// The commands below those that were named after `help`.
-fn help_topics(line: &Line<'_>) -> Vec<Offer> {
+fn help_topics(line: &CompletionLine<'_>) -> Vec<CompletionOffer> {
     use clap::CommandFactory;
 
     let root = crate::args::Arguments::command();
@@ -108,7 +108,7 @@ fn help_topics(line: &Line<'_>) -> Vec<Offer> {
 /// The newest conversations, those of this project first.
 ///
 /// A shell without descriptions gets titles, which can be told apart, and ids only once one was begun.
-fn conversations(typed: &str, shell: Shell) -> Result<Vec<Offer>, Failure> {
+fn conversations(typed: &str, shell: Shell) -> Result<Vec<CompletionOffer>, Failure> {
     let stored = newest()?;
     let slugs: Vec<String> = stored.iter().map(|stored| PlainText::slug(stored.title())).collect();
     let is_unique =
@@ -118,39 +118,44 @@ fn conversations(typed: &str, shell: Shell) -> Result<Vec<Offer>, Failure> {
         let (id, about) = (stored.id.short().to_string(), fit::snippet(stored.title(), ABOUT));
         let offers_slug = is_unique(slug) && (shell == Shell::Bash || !typed.is_empty());
         if !offers_slug || shell != Shell::Bash || (!typed.is_empty() && id.starts_with(typed)) {
-            offers.push(Offer::new(id, about.clone()));
+            offers.push(CompletionOffer::new(id, about.clone()));
         }
         if offers_slug {
-            offers.push(Offer::new(slug, about));
+            offers.push(CompletionOffer::new(slug, about));
         }
     }
     Ok(offers)
 }
 
 /// The named branches of the conversation that was named, or of all.
-fn branches(conversation: Option<&String>) -> Result<Vec<Offer>, Failure> {
+fn branches(conversation: Option<&String>) -> Result<Vec<CompletionOffer>, Failure> {
     let stored = match conversation {
         Some(name) => context()?.and_then(|(_, archive)| named::conversation(&archive, name).ok()),
         None => None,
     };
     let stored = stored.map_or_else(newest, |stored| Ok(vec![stored]))?;
     let branches = stored.iter().flat_map(|stored| &stored.branches);
-    Ok(branches.map(|branch| Offer::new(branch.id.as_str(), fit::snippet(&branch.title, ABOUT))).collect())
+    Ok(branches
+        .map(|branch| CompletionOffer::new(branch.id.as_str(), fit::snippet(&branch.title, ABOUT)))
+        .collect())
 }
 
 /// The models that are configured, and those that conversations were held with.
-fn models() -> Result<Vec<Offer>, Failure> {
+fn models() -> Result<Vec<CompletionOffer>, Failure> {
     let (config, _) = configuration()?;
     let mut names: BTreeSet<String> = config.models().into_keys().collect();
-    names.extend(Known::all(&config).into_iter().filter_map(|provider| provider.model));
+    names.extend(KnownProvider::all(&config).into_iter().filter_map(|provider| provider.model));
     let used = newest().unwrap_or_default();
     names.extend(used.into_iter().filter_map(|stored| stored.conversation.settings.model));
-    Ok(names.into_iter().map(|name| Offer::new(name, "")).collect())
+    Ok(names.into_iter().map(|name| CompletionOffer::new(name, "")).collect())
 }
 
-fn providers() -> Result<Vec<Offer>, Failure> {
+fn providers() -> Result<Vec<CompletionOffer>, Failure> {
     let (config, _) = configuration()?;
-    Ok(Known::all(&config).into_iter().map(|known| Offer::new(known.name, known.title)).collect())
+    Ok(KnownProvider::all(&config)
+        .into_iter()
+        .map(|known| CompletionOffer::new(known.name, known.title))
+        .collect())
 }
 
 fn newest() -> Result<Vec<StoredConversation>, Failure> {
@@ -176,8 +181,12 @@ fn context() -> Result<Option<(Context, Archive)>, Failure> {
 /// Without a terminal nobody is asked anything.
 fn configuration() -> Result<(Config, Surroundings), Failure> {
     let surroundings = Surroundings { terminal: Terminals::default(), ..Surroundings::capture()? };
-    Ok((Config::load(&surroundings, &Overrides::default())?, surroundings))
+    Ok((Config::load(&surroundings, &ConfigOverrides::default())?, surroundings))
 }
 
-const SILENT: Manner =
-    Manner { format: Format::Text, color: ColorChoice::Never, pager: Pager::Never, notes: Notes::Hidden };
+const SILENT: Manner = Manner {
+    format: OutputFormat::Text,
+    color: ColorChoice::Never,
+    pager: Paging::Never,
+    notes: Notes::Hidden,
+};

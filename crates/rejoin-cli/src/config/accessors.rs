@@ -9,9 +9,9 @@ use rejoin::Retention;
 use tracing::level_filters::LevelFilter;
 
 use crate::config::Config;
-use crate::config::choices::{Choice, OnSaveError, OnSummaryFailure, Scope, StartDefault};
-use crate::config::origin::{Origin, Setting};
-use crate::config::value::Value;
+use crate::config::choices::{NamedChoice, OnSaveError, OnSummaryFailure, ProjectScope, StartDefault};
+use crate::config::origin::{Setting, ValueOrigin};
+use crate::config::value::ConfigValue;
 
 /// The lowest limit on the number of conversations that `retention.accepted` covers: the default.
 const COVERED: u64 = 100;
@@ -48,7 +48,7 @@ impl Config {
         self.optional_text("provider")
     }
 
-    pub(crate) fn project_scope(&self) -> Scope {
+    pub(crate) fn project_scope(&self) -> ProjectScope {
         self.choice("project.scope")
     }
 
@@ -92,7 +92,7 @@ impl Config {
             return Retention { days: None, max_per_project: None };
         }
         let days = match self.value("retention.days") {
-            Value::Integer(days) => u32::try_from(*days).ok(),
+            ConfigValue::Integer(days) => u32::try_from(*days).ok(),
             _ => None,
         };
         Retention { days, max_per_project: Some(self.number("retention.max_per_project")) }
@@ -110,7 +110,7 @@ impl Config {
 
     /// True when the configuration says how long conversations are kept, or accepts how long that is.
     pub(crate) fn decides_retention(&self) -> bool {
-        let is_set = |setting: &Setting| setting.origin != Origin::Default;
+        let is_set = |setting: &Setting| setting.origin != ValueOrigin::Default;
         self.users_own(self.setting("retention.accepted")).is_some()
             || self.setting("retention.days").is_some_and(is_set)
     }
@@ -118,8 +118,8 @@ impl Config {
     /// The setting, unless the project's file made it.
     fn users_own<'a>(&self, setting: Option<&'a Setting>) -> Option<&'a Setting> {
         let is_users = |setting: &&Setting| match &setting.origin {
-            Origin::File { path, .. } => *path != self.project_file,
-            Origin::Default | Origin::Variable(_) | Origin::Flag(_) => true,
+            ValueOrigin::File { path, .. } => *path != self.project_file,
+            ValueOrigin::Default | ValueOrigin::Variable(_) | ValueOrigin::Flag(_) => true,
         };
         setting.filter(is_users)
     }
@@ -169,7 +169,7 @@ impl Config {
     /// The part of the context window above which a conversation is compacted by itself.
     pub(crate) fn compact_threshold(&self) -> f64 {
         match self.value("compact.threshold") {
-            Value::Fraction(value) => *value,
+            ConfigValue::Fraction(value) => *value,
             other => unreachable!("`compact.threshold` was checked when it was read: {other:?}"),
         }
     }
@@ -233,47 +233,47 @@ impl Config {
         self.text("log").parse().expect("the choices are the names of the levels")
     }
 
-    fn value(&self, name: &str) -> &Value {
+    fn value(&self, name: &str) -> &ConfigValue {
         &self.setting(name).expect("the key has a default").value
     }
 
     /// The text of a key that has no default.
     fn optional_text(&self, name: &str) -> Option<&str> {
         match &self.setting(name)?.value {
-            Value::Text(text) => Some(text),
+            ConfigValue::Text(text) => Some(text),
             other => unreachable!("`{name}` was checked when it was read: {other:?}"),
         }
     }
 
     fn boolean(&self, name: &str) -> bool {
         match self.value(name) {
-            Value::Boolean(value) => *value,
+            ConfigValue::Boolean(value) => *value,
             other => unreachable!("`{name}` was checked when it was read: {other:?}"),
         }
     }
 
     fn number(&self, name: &str) -> u64 {
         match self.value(name) {
-            Value::Integer(value) | Value::Bytes(value) => *value,
+            ConfigValue::Integer(value) | ConfigValue::Bytes(value) => *value,
             other => unreachable!("`{name}` was checked when it was read: {other:?}"),
         }
     }
 
     fn text(&self, name: &str) -> &str {
         match self.value(name) {
-            Value::Text(value) => value,
+            ConfigValue::Text(value) => value,
             other => unreachable!("`{name}` was checked when it was read: {other:?}"),
         }
     }
 
     fn texts(&self, name: &str) -> &[String] {
         match self.value(name) {
-            Value::Texts(values) => values,
+            ConfigValue::Texts(values) => values,
             other => unreachable!("`{name}` was checked when it was read: {other:?}"),
         }
     }
 
-    fn choice<T: Choice>(&self, name: &str) -> T {
+    fn choice<T: NamedChoice>(&self, name: &str) -> T {
         T::named(self.text(name)).expect("the choices in the key table are the names of the type")
     }
 }
@@ -281,13 +281,13 @@ impl Config {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Overrides;
+    use crate::config::ConfigOverrides;
     use crate::surroundings::Surroundings;
 
     /// Calls every method, so that none of them can disagree with the key table unnoticed.
     #[test]
     fn the_defaults_are_what_the_documents_say() {
-        let config = Config::built_in(&Surroundings::imagined(&[]), &Overrides::default()).unwrap();
+        let config = Config::built_in(&Surroundings::imagined(&[]), &ConfigOverrides::default()).unwrap();
 
         let numbers = [
             config.clean_older_than_days(),
@@ -316,6 +316,6 @@ mod tests {
         assert_eq!(numbers, [7, 10_000_000, 1 << 30, 1 << 20, 10, 300, 120, 20_000]);
         assert_eq!(rules, [&[] as &[String]; 3]);
         assert_eq!(redaction, (true, &[] as &[String], &[] as &[String]));
-        assert_eq!(choices, (true, Scope::Repository, StartDefault::New, LevelFilter::OFF));
+        assert_eq!(choices, (true, ProjectScope::Repository, StartDefault::New, LevelFilter::OFF));
     }
 }

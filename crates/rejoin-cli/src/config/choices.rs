@@ -2,7 +2,7 @@
 
 /// `project.scope`
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Scope {
+pub(crate) enum ProjectScope {
     Repository,
     Directory,
 }
@@ -42,21 +42,21 @@ pub(crate) enum ProviderKind {
 }
 
 /// A type whose values have names in the key table.
-pub(crate) trait Choice: Sized {
+pub(crate) trait NamedChoice: Sized {
     fn named(text: &str) -> Option<Self>;
 }
 
-impl Choice for Scope {
+impl NamedChoice for ProjectScope {
     fn named(text: &str) -> Option<Self> {
         match text {
-            "repository" => Some(Scope::Repository),
-            "directory" => Some(Scope::Directory),
+            "repository" => Some(ProjectScope::Repository),
+            "directory" => Some(ProjectScope::Directory),
             _ => None,
         }
     }
 }
 
-impl Choice for StartDefault {
+impl NamedChoice for StartDefault {
     fn named(text: &str) -> Option<Self> {
         match text {
             "new" => Some(StartDefault::New),
@@ -66,7 +66,7 @@ impl Choice for StartDefault {
     }
 }
 
-impl Choice for OnSaveError {
+impl NamedChoice for OnSaveError {
     fn named(text: &str) -> Option<Self> {
         match text {
             "warn" => Some(OnSaveError::Warn),
@@ -76,7 +76,7 @@ impl Choice for OnSaveError {
     }
 }
 
-impl Choice for OnSummaryFailure {
+impl NamedChoice for OnSummaryFailure {
     fn named(text: &str) -> Option<Self> {
         match text {
             "abort" => Some(OnSummaryFailure::Abort),
@@ -86,7 +86,7 @@ impl Choice for OnSummaryFailure {
     }
 }
 
-impl Choice for ProviderKind {
+impl NamedChoice for ProviderKind {
     fn named(text: &str) -> Option<Self> {
         match text {
             "anthropic" => Some(ProviderKind::Anthropic),
@@ -102,18 +102,18 @@ impl Choice for ProviderKind {
 mod tests {
     use super::*;
     use crate::config::keys::KEYS;
-    use crate::config::shape::Shape;
+    use crate::config::shape::ValueShape;
 
-    fn all_named<T: Choice>(name: &str) -> bool {
+    fn all_named<T: NamedChoice>(name: &str) -> bool {
         let key = KEYS.iter().find(|key| key.name == name).unwrap();
-        let Shape::Choice(choices) = key.shape else { panic!("`{name}` has no choices") };
+        let ValueShape::Choice(choices) = key.shape else { panic!("`{name}` has no choices") };
         choices.iter().all(|choice| T::named(choice).is_some())
     }
 
     #[test]
     fn every_choice_that_is_read_has_a_value() {
         let outcomes = [
-            all_named::<Scope>("project.scope"),
+            all_named::<ProjectScope>("project.scope"),
             all_named::<StartDefault>("start.default"),
             all_named::<OnSaveError>("persistence.on_error"),
             all_named::<OnSummaryFailure>("compact.on_summary_failure"),

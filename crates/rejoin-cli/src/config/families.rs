@@ -5,15 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use rejoin_agent::Preset;
 
 use crate::config::Config;
-use crate::config::choices::{Choice, ProviderKind};
+use crate::config::choices::{NamedChoice, ProviderKind};
 use crate::config::keys;
 use crate::config::origin::Setting;
-use crate::config::value::{Value, Variables};
+use crate::config::value::{ConfigValue, Variables};
 use crate::error::Failure;
 
 /// `providers.<name>`
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Provider {
+pub(crate) struct ProviderConfig {
     pub(crate) name: String,
     pub(crate) kind: ProviderKind,
     pub(crate) base_url: Option<String>,
@@ -69,7 +69,7 @@ impl Config {
         self.families("models.").iter().map(|family| (family.name.to_owned(), facts(family))).collect()
     }
 
-    pub(crate) fn providers(&self) -> Vec<Provider> {
+    pub(crate) fn providers(&self) -> Vec<ProviderConfig> {
         self.families("providers.").iter().filter_map(Family::provider).collect()
     }
 
@@ -107,11 +107,11 @@ struct Family<'a> {
 }
 
 impl Family<'_> {
-    fn provider(&self) -> Option<Provider> {
+    fn provider(&self) -> Option<ProviderConfig> {
         // A provider that is called what it is, or that is known by its name, needs no second word.
         let preset = || Some(Preset::named(self.name)?.api.as_str().to_owned());
         let kind = self.text("kind").or_else(preset).unwrap_or_else(|| self.name.to_owned());
-        Some(Provider {
+        Some(ProviderConfig {
             name: self.name.to_owned(),
             kind: ProviderKind::named(&kind)?,
             base_url: self.text("base_url"),
@@ -149,28 +149,28 @@ impl Family<'_> {
         })
     }
 
-    fn value(&self, field: &str) -> Option<&Value> {
+    fn value(&self, field: &str) -> Option<&ConfigValue> {
         let name = format!("{}{}.{field}", self.prefix, keys::dotted(&[self.name]));
         self.config.settings.get(&name).map(|found| &found.value)
     }
 
     fn text(&self, field: &str) -> Option<String> {
         match self.value(field)? {
-            Value::Text(text) => Some(text.clone()),
+            ConfigValue::Text(text) => Some(text.clone()),
             other => unreachable!("`{field}` was checked when it was read: {other:?}"),
         }
     }
 
     fn number(&self, field: &str) -> Option<u64> {
         match self.value(field)? {
-            Value::Integer(number) => Some(*number),
+            ConfigValue::Integer(number) => Some(*number),
             other => unreachable!("`{field}` was checked when it was read: {other:?}"),
         }
     }
 
     fn fraction(&self, field: &str) -> Option<f64> {
         match self.value(field)? {
-            Value::Fraction(number) => Some(*number),
+            ConfigValue::Fraction(number) => Some(*number),
             other => unreachable!("`{field}` was checked when it was read: {other:?}"),
         }
     }
@@ -178,7 +178,7 @@ impl Family<'_> {
     fn texts(&self, field: &str) -> Vec<String> {
         match self.value(field) {
             None => Vec::new(),
-            Some(Value::Texts(texts)) => texts.clone(),
+            Some(ConfigValue::Texts(texts)) => texts.clone(),
             Some(other) => unreachable!("`{field}` was checked when it was read: {other:?}"),
         }
     }
@@ -186,7 +186,7 @@ impl Family<'_> {
     fn variables(&self, field: &str) -> Variables {
         match self.value(field) {
             None => Variables(BTreeMap::new()),
-            Some(Value::Variables(variables)) => variables.clone(),
+            Some(ConfigValue::Variables(variables)) => variables.clone(),
             Some(other) => unreachable!("`{field}` was checked when it was read: {other:?}"),
         }
     }
@@ -195,12 +195,12 @@ impl Family<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Overrides;
+    use crate::config::ConfigOverrides;
     use crate::surroundings::Surroundings;
 
     fn config(text: &str) -> Config {
         let read = |path: &std::path::Path| Ok(path.starts_with("/home/ada").then(|| text.to_owned()));
-        Config::load_from(&Surroundings::imagined(&[]), &Overrides::default(), &read).unwrap()
+        Config::load_from(&Surroundings::imagined(&[]), &ConfigOverrides::default(), &read).unwrap()
     }
 
     #[test]

@@ -6,13 +6,13 @@ use std::path::Path;
 
 use toml_edit::{Document, Item, TableLike, TomlError};
 
-use crate::config::keys::{self, Key, Meaning};
-use crate::config::origin::{Origin, Place, Setting};
+use crate::config::keys::{self, ConfigKey, KeyMeaning};
+use crate::config::origin::{FileLine, Setting, ValueOrigin};
 use crate::config::project;
-use crate::config::shape::Shape;
+use crate::config::shape::ValueShape;
 use crate::error::{Failure, Kind};
 use crate::private;
-use crate::project_file::{Reading, read_if_there, read_own};
+use crate::project_file::{FileReading, read_if_there, read_own};
 
 /// Far above any real configuration, and small enough to read without a thought.
 const LARGEST_FILE: usize = 1 << 20;
@@ -28,17 +28,17 @@ pub(crate) fn text_of(path: &Path) -> Result<Option<String>, Failure> {
         None => read_own(path, LARGEST_FILE),
     };
     match reading {
-        Reading::Content(content) if content.is_whole => match String::from_utf8(content.bytes) {
+        FileReading::Content(content) if content.is_whole => match String::from_utf8(content.bytes) {
             Ok(text) => Ok(Some(text)),
             Err(_) => Err(Failure::new(Kind::Corrupt, attempt()).because("it is not valid UTF-8")),
         },
-        Reading::Content(_) => {
+        FileReading::Content(_) => {
             Err(Failure::new(Kind::TooLarge, attempt()).because("it is larger than 1 MiB"))
         }
-        Reading::Foreign(foreign) if project.is_none() => Err(private::refusal(attempt(), &foreign)),
-        Reading::Absent | Reading::Outside | Reading::Foreign(_) => Ok(None),
-        Reading::Irregular => Err(Failure::invalid(attempt()).because("it is not a regular file")),
-        Reading::Failed(error) => Err(Failure::io(attempt(), error)),
+        FileReading::Foreign(foreign) if project.is_none() => Err(private::refusal(attempt(), &foreign)),
+        FileReading::Absent | FileReading::Outside | FileReading::Foreign(_) => Ok(None),
+        FileReading::Irregular => Err(Failure::invalid(attempt()).because("it is not a regular file")),
+        FileReading::Failed(error) => Err(Failure::io(attempt(), error)),
     }
 }
 
@@ -53,17 +53,21 @@ pub(crate) fn settings_in_untrusted(path: &Path, text: &str) -> Result<Vec<Setti
     read_settings(path, text, |key| key.shape.uncompiled())
 }
 
-fn read_settings(path: &Path, text: &str, shape_of: fn(&Key) -> Shape) -> Result<Vec<Setting>, Failure> {
+fn read_settings(
+    path: &Path,
+    text: &str,
+    shape_of: fn(&ConfigKey) -> ValueShape,
+) -> Result<Vec<Setting>, Failure> {
     let document = Document::parse(text).map_err(|error| broken(path, text, &error))?;
-    let lines = Lines::of(text);
-    let mut reader = Reader { path, lines, shape_of, segments: Vec::new(), settings: Vec::new() };
+    let lines = LineEnds::of(text);
+    let mut reader = ConfigReader { path, lines, shape_of, segments: Vec::new(), settings: Vec::new() };
     reader.read_table(document.as_table())?;
     Ok(reader.settings)
 }
 
 /// Describes text that is not TOML.
 pub(crate) fn broken(path: &Path, text: &str, error: &TomlError) -> Failure {
-    let place = Place { path, line: Lines::of(text).at(error.span()) };
+    let place = FileLine { path, line: LineEnds::of(text).at(error.span()) };
     Failure::invalid(format!("read `{place}`")).because(error.message().to_owned()).hint(edit_hint(path))
 }
 
@@ -72,15 +76,15 @@ pub(crate) fn is_link(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink())
 }
 
-struct Reader<'a> {
+struct ConfigReader<'a> {
     path: &'a Path,
-    lines: Lines,
-    shape_of: fn(&Key) -> Shape,
+    lines: LineEnds,
+    shape_of: fn(&ConfigKey) -> ValueShape,
     segments: Vec<String>,
     settings: Vec<Setting>,
 }
 
-impl Reader<'_> {
+impl ConfigReader<'_> {
     fn read_table(&mut self, table: &dyn TableLike) -> Result<(), Failure> {
         for (name, item) in table.iter() {
             let line = self.lines.at(table.key(name).and_then(toml_edit::Key::span));
@@ -96,14 +100,14 @@ impl Reader<'_> {
     }
 
     fn read_item(&mut self, item: &Item, line: usize) -> Result<(), Failure> {
-        let place = Place { path: self.path, line };
+        let place = FileLine { path: self.path, line };
         let name = shortened(keys::dotted(&self.segments));
         // Without a value of its own, `store` can be a group, too.
         if let Some(group) = item.as_table_like().filter(|_| keys::is_above_others(&name)) {
             return self.read_table(group);
         }
         match keys::meaning_of(&self.segments) {
-            Meaning::Key { key, member } => {
+            KeyMeaning::Key { key, member } => {
                 let given = item.clone().into_value().ok();
                 let value = given.as_ref().and_then(|value| (self.shape_of)(key).read(value));
                 let value = value.ok_or_else(|| {
@@ -112,17 +116,17 @@ impl Reader<'_> {
                         .because(given.map_or_else(expected, |value| key.shape.complaint(&value)))
                         .hint(edit_hint(self.path))
                 })?;
-                let origin = Origin::File { path: self.path.to_owned(), line };
+                let origin = ValueOrigin::File { path: self.path.to_owned(), line };
                 self.settings.push(Setting { key, member, value, origin });
                 Ok(())
             }
-            Meaning::Group => match item.as_table_like() {
+            KeyMeaning::Group => match item.as_table_like() {
                 Some(table) => self.read_table(table),
                 None => Err(Failure::invalid(format!("read `{name}` in `{place}`"))
                     .because("it is a group of keys and has no value of its own")
                     .hint(edit_hint(self.path))),
             },
-            Meaning::Unknown => Err(Failure::invalid(format!("read `{place}`"))
+            KeyMeaning::Unknown => Err(Failure::invalid(format!("read `{place}`"))
                 .because(format!("unknown key `{name}`"))
                 .hint(unknown_hint(&self.segments))),
         }
@@ -155,11 +159,11 @@ fn edit_hint(path: &Path) -> &'static str {
 }
 
 /// Where the lines of a text end. A file can hold many keys, so they are counted once.
-struct Lines {
+struct LineEnds {
     ends: Vec<usize>,
 }
 
-impl Lines {
+impl LineEnds {
     fn of(text: &str) -> Self {
         Self { ends: text.match_indices('\n').map(|(offset, _)| offset).collect() }
     }

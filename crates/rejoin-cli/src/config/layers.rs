@@ -3,28 +3,28 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::config::choices::{Choice, Scope};
-use crate::config::keys::{KEYS, Key};
-use crate::config::origin::{Origin, Setting};
-use crate::config::trust::{Register, Standing};
-use crate::config::value::Value;
+use crate::config::choices::{NamedChoice, ProjectScope};
+use crate::config::keys::{ConfigKey, KEYS};
+use crate::config::origin::{Setting, ValueOrigin};
+use crate::config::trust::{Register, TrustStanding};
+use crate::config::value::ConfigValue;
 use crate::config::variables::FromVariables;
-use crate::config::{Config, Ignored, Overrides, file, project, resolve, variables};
+use crate::config::{Config, ConfigOverrides, IgnoredConfig, file, project, resolve, variables};
 use crate::error::Failure;
 use crate::surroundings::Surroundings;
 
-type Settings = BTreeMap<String, Setting>;
+type LayerSettings = BTreeMap<String, Setting>;
 
 impl Config {
     /// Reads and checks every layer. The first thing wrong is the error.
-    pub(crate) fn load(surroundings: &Surroundings, overrides: &Overrides) -> Result<Self, Failure> {
+    pub(crate) fn load(surroundings: &Surroundings, overrides: &ConfigOverrides) -> Result<Self, Failure> {
         Self::load_from(surroundings, overrides, &file::text_of)
     }
 
     /// As `load`, with the text of each file from `read`: what would be, if a file read differently.
     pub(crate) fn load_from(
         surroundings: &Surroundings,
-        overrides: &Overrides,
+        overrides: &ConfigOverrides,
         read: &dyn Fn(&Path) -> Result<Option<String>, Failure>,
     ) -> Result<Self, Failure> {
         let user = surroundings.user_config_file()?;
@@ -70,7 +70,10 @@ impl Config {
     }
 
     /// The defaults and the flags, for commands that repair a configuration or do not need one.
-    pub(crate) fn built_in(surroundings: &Surroundings, overrides: &Overrides) -> Result<Self, Failure> {
+    pub(crate) fn built_in(
+        surroundings: &Surroundings,
+        overrides: &ConfigOverrides,
+    ) -> Result<Self, Failure> {
         let mut settings = defaults(surroundings)?;
         put_on_top(&mut settings, surroundings, None, flags(overrides)?);
         let start = start_of(surroundings, overrides)?;
@@ -89,21 +92,21 @@ impl Config {
     }
 }
 
-fn defaults(surroundings: &Surroundings) -> Result<Settings, Failure> {
+fn defaults(surroundings: &Surroundings) -> Result<LayerSettings, Failure> {
     let data = surroundings.data_directory()?.to_string_lossy().into_owned();
     let downloads = surroundings.downloads_directory()?.to_string_lossy().into_owned();
-    let setting = |key: &'static Key| {
+    let setting = |key: &'static ConfigKey| {
         let text = key.default?.replace("<data>", &data).replace("<downloads>", &downloads);
         // A machine whose directories cannot be written as values has no default for those keys.
         let value = key.shape.read_text(&text)?;
-        Some((key.name.to_owned(), Setting { key, member: None, value, origin: Origin::Default }))
+        Some((key.name.to_owned(), Setting { key, member: None, value, origin: ValueOrigin::Default }))
     };
     Ok(KEYS.iter().filter_map(setting).collect())
 }
 
 /// Adds a layer. Relative paths in it are meant from `base`, or from the working directory.
 fn put_on_top(
-    settings: &mut Settings,
+    settings: &mut LayerSettings,
     surroundings: &Surroundings,
     base: Option<&Path>,
     layer: Vec<Setting>,
@@ -120,8 +123,8 @@ fn put_on_top(
 #[derive(Default)]
 struct OfProject {
     settings: Vec<Setting>,
-    ignored: Vec<Ignored>,
-    lapsed: Option<Standing>,
+    ignored: Vec<IgnoredConfig>,
+    lapsed: Option<TrustStanding>,
 }
 
 /// Reads the project's own file and sets aside what the user has not allowed it to set.
@@ -142,7 +145,7 @@ fn project_settings(
     };
     // The standing is that of the very text that was read, whatever becomes of the file meanwhile.
     let standing = register.map(|register| register.standing(directory, &text));
-    let is_trusted = matches!(standing, Ok(Standing::Trusted));
+    let is_trusted = matches!(standing, Ok(TrustStanding::Trusted));
     let read = if is_trusted { file::settings_in } else { file::settings_in_untrusted };
     let settings = match read(&path, &text) {
         Ok(settings) => settings,
@@ -155,15 +158,16 @@ fn project_settings(
         return Ok(OfProject { settings: harmless, lapsed, ..OfProject::default() });
     }
     match standing? {
-        Standing::Trusted => {
+        TrustStanding::Trusted => {
             Ok(OfProject { settings: harmless.into_iter().chain(guarded).collect(), ..OfProject::default() })
         }
-        standing @ (Standing::Unknown
-        | Standing::Changed
-        | Standing::Replaced
-        | Standing::Outdated
-        | Standing::Linked) => {
-            let ignored = guarded.into_iter().map(|setting| Ignored::Setting { setting, standing }).collect();
+        standing @ (TrustStanding::Unknown
+        | TrustStanding::Changed
+        | TrustStanding::Replaced
+        | TrustStanding::Outdated
+        | TrustStanding::Linked) => {
+            let ignored =
+                guarded.into_iter().map(|setting| IgnoredConfig::Setting { setting, standing }).collect();
             let lapsed = Some(standing).filter(|standing| standing.has_lapsed());
             Ok(OfProject { settings: harmless, ignored, lapsed })
         }
@@ -172,17 +176,17 @@ fn project_settings(
 
 /// A file that cannot be used is an error where the user relies on it. Elsewhere it
 /// must not be able to stop every command.
-fn without_file(path: PathBuf, failure: Failure, standing: Standing) -> Result<OfProject, Failure> {
-    if standing == Standing::Trusted {
+fn without_file(path: PathBuf, failure: Failure, standing: TrustStanding) -> Result<OfProject, Failure> {
+    if standing == TrustStanding::Trusted {
         return Err(failure);
     }
     let hint = failure.next_step().map(str::to_owned);
-    let ignored = vec![Ignored::File { path, fault: failure.summary(), hint }];
+    let ignored = vec![IgnoredConfig::File { path, fault: failure.summary(), hint }];
     let lapsed = Some(standing).filter(|standing| standing.has_lapsed());
     Ok(OfProject { ignored, lapsed, ..OfProject::default() })
 }
 
-fn flags(overrides: &Overrides) -> Result<Vec<Setting>, Failure> {
+fn flags(overrides: &ConfigOverrides) -> Result<Vec<Setting>, Failure> {
     let (flag, text) = match (&overrides.store, &overrides.conversation_directory) {
         (Some(store), _) => ("--store", store.clone()),
         (None, Some(directory)) => ("--conversation-dir", format!("jsonl:{}", directory.display())),
@@ -192,22 +196,22 @@ fn flags(overrides: &Overrides) -> Result<Vec<Setting>, Failure> {
     let value = key.shape.read_text(&text).ok_or_else(|| {
         Failure::usage(format!("read the flag `{flag}`")).because(key.shape.complaint_about(&text))
     })?;
-    Ok(vec![Setting { key, member: None, value, origin: Origin::Flag(flag) }])
+    Ok(vec![Setting { key, member: None, value, origin: ValueOrigin::Flag(flag) }])
 }
 
 /// Where the project is looked for from, with symbolic links resolved. The system
 /// names the working directory without any.
-fn start_of(surroundings: &Surroundings, overrides: &Overrides) -> Result<PathBuf, Failure> {
+fn start_of(surroundings: &Surroundings, overrides: &ConfigOverrides) -> Result<PathBuf, Failure> {
     match &overrides.project {
         Some(directory) => project::real(&surroundings.working_directory.join(directory)),
         None => Ok(surroundings.working_directory.clone()),
     }
 }
 
-fn scope_in(settings: &Settings) -> Scope {
+fn scope_in(settings: &LayerSettings) -> ProjectScope {
     match settings.get("project.scope").map(|setting| &setting.value) {
-        Some(Value::Text(text)) => Scope::named(text).unwrap_or(Scope::Repository),
-        _ => Scope::Repository,
+        Some(ConfigValue::Text(text)) => ProjectScope::named(text).unwrap_or(ProjectScope::Repository),
+        _ => ProjectScope::Repository,
     }
 }
 

@@ -23,7 +23,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use crate::config::origin::Setting;
-use crate::config::trust::Standing;
+use crate::config::trust::TrustStanding;
 
 /// The checked configuration of this run. Its values are read with one method per key.
 #[derive(Clone, Debug)]
@@ -35,18 +35,18 @@ pub(crate) struct Config {
     /// True when nobody else was found to own the project's directory, or to be able to write it.
     is_own_project: bool,
     project_file: PathBuf,
-    ignored: Vec<Ignored>,
+    ignored: Vec<IgnoredConfig>,
     /// How the project stands, where the user trusted it and that does not count any more. What it set for
     /// retention is not known then, so nothing of it is deleted.
-    lapsed: Option<Standing>,
+    lapsed: Option<TrustStanding>,
     unknown_variables: Vec<(String, Option<String>)>,
 }
 
 /// What does not count in the file of a project that the user does not trust.
 #[derive(Clone, Debug)]
-pub(crate) enum Ignored {
+pub(crate) enum IgnoredConfig {
     /// A value of a key that is not harmless.
-    Setting { setting: Setting, standing: Standing },
+    Setting { setting: Setting, standing: TrustStanding },
     /// The whole file, because it could not be read.
     File { path: PathBuf, fault: String, hint: Option<String> },
 }
@@ -56,7 +56,7 @@ const NAMED: usize = 10;
 
 /// The flags that stand above every file and variable.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Overrides {
+pub(crate) struct ConfigOverrides {
     pub(crate) store: Option<String>,
     pub(crate) conversation_directory: Option<PathBuf>,
     pub(crate) project: Option<PathBuf>,
@@ -64,33 +64,33 @@ pub(crate) struct Overrides {
 
 /// Something the user should know about the configuration.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Warning {
+pub(crate) struct ConfigWarning {
     pub(crate) message: String,
     pub(crate) hint: Option<String>,
 }
 
-impl Ignored {
+impl IgnoredConfig {
     /// The key, unless it is the whole file.
     pub(crate) fn key(&self) -> Option<String> {
         match self {
-            Ignored::Setting { setting, .. } => Some(setting.name()),
-            Ignored::File { .. } => None,
+            IgnoredConfig::Setting { setting, .. } => Some(setting.name()),
+            IgnoredConfig::File { .. } => None,
         }
     }
 
     /// The line that set the key, or the file.
     pub(crate) fn place(&self) -> String {
         match self {
-            Ignored::Setting { setting, .. } => setting.origin.to_string(),
-            Ignored::File { path, .. } => path.display().to_string(),
+            IgnoredConfig::Setting { setting, .. } => setting.origin.to_string(),
+            IgnoredConfig::File { path, .. } => path.display().to_string(),
         }
     }
 
     /// The word for scripts.
     pub(crate) fn reason(&self) -> &'static str {
         match self {
-            Ignored::Setting { standing, .. } => standing.name(),
-            Ignored::File { .. } => "invalid",
+            IgnoredConfig::Setting { standing, .. } => standing.name(),
+            IgnoredConfig::File { .. } => "invalid",
         }
     }
 }
@@ -106,49 +106,49 @@ impl Config {
     }
 
     /// What the project's own file sets in vain.
-    pub(crate) fn ignored(&self) -> &[Ignored] {
+    pub(crate) fn ignored(&self) -> &[IgnoredConfig] {
         &self.ignored
     }
 
     /// What to tell the user before a command runs.
-    pub(crate) fn warnings(&self) -> Vec<Warning> {
+    pub(crate) fn warnings(&self) -> Vec<ConfigWarning> {
         let mut warnings = self.ignored_in_project();
         if let (Some(standing), true) = (self.lapsed, warnings.is_empty()) {
             let root = self.project_root().display();
-            warnings.push(Warning {
+            warnings.push(ConfigWarning {
                 message: format!("what you trusted in {root} does not count: {standing}"),
                 hint: Some("run `rejoin trust` there to decide again, or `rejoin trust --revoke`".to_owned()),
             });
         }
-        let unknown = self.unknown_variables.iter().map(|(name, likely)| Warning {
+        let unknown = self.unknown_variables.iter().map(|(name, likely)| ConfigWarning {
             message: format!("the variable `{name}` means nothing to rejoin"),
             hint: likely.as_ref().map(|likely| format!("did you mean `{likely}`?")),
         });
         warnings.extend(unknown);
-        let found = project::Found { directory: &self.project, is_own: self.is_own_project };
+        let found = project::FoundProject { directory: &self.project, is_own: self.is_own_project };
         warnings.extend(project::unused(found));
         warnings
     }
 
-    fn ignored_in_project(&self) -> Vec<Warning> {
+    fn ignored_in_project(&self) -> Vec<ConfigWarning> {
         let told = self.ignored.iter().take(NAMED).map(|ignored| match ignored {
-            Ignored::Setting { setting, standing } => {
+            IgnoredConfig::Setting { setting, standing } => {
                 let message = format!("ignored `{}` in `{}`: {standing}", setting.name(), setting.origin);
-                Warning { message, hint: None }
+                ConfigWarning { message, hint: None }
             }
-            Ignored::File { fault, hint, .. } => {
+            IgnoredConfig::File { fault, hint, .. } => {
                 let message = format!("ignored the project's configuration: {fault}");
-                Warning { message, hint: hint.clone() }
+                ConfigWarning { message, hint: hint.clone() }
             }
         });
-        let mut warnings: Vec<Warning> = told.collect();
+        let mut warnings: Vec<ConfigWarning> = told.collect();
         let more = self.ignored.len().saturating_sub(NAMED);
         if more > 0 {
             let message = format!("ignored {more} more in `{}`", self.project_file.display());
-            warnings.push(Warning { message, hint: None });
+            warnings.push(ConfigWarning { message, hint: None });
         }
         // All settings have one remedy, so it is told once.
-        if let (Some(last), Some(Ignored::Setting { standing, .. })) =
+        if let (Some(last), Some(IgnoredConfig::Setting { standing, .. })) =
             (warnings.last_mut(), self.ignored.last())
         {
             last.hint = Some(self.remedy(*standing));
@@ -156,18 +156,18 @@ impl Config {
         warnings
     }
 
-    fn remedy(&self, standing: Standing) -> String {
+    fn remedy(&self, standing: TrustStanding) -> String {
         let trust = format!(
             "run `rejoin trust` in {} to see what the file sets and to allow it",
             self.project_root().display()
         );
         match standing {
-            Standing::Linked => format!("replace the link with a regular file, then {trust}"),
-            Standing::Trusted
-            | Standing::Unknown
-            | Standing::Changed
-            | Standing::Replaced
-            | Standing::Outdated => trust,
+            TrustStanding::Linked => format!("replace the link with a regular file, then {trust}"),
+            TrustStanding::Trusted
+            | TrustStanding::Unknown
+            | TrustStanding::Changed
+            | TrustStanding::Replaced
+            | TrustStanding::Outdated => trust,
         }
     }
 }

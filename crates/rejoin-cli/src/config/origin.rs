@@ -3,22 +3,22 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use crate::config::keys::Key;
-use crate::config::value::Value;
+use crate::config::keys::ConfigKey;
+use crate::config::value::ConfigValue;
 
 /// A value for a key, with its origin.
 #[derive(Clone, Debug)]
 pub(crate) struct Setting {
-    pub(crate) key: &'static Key,
+    pub(crate) key: &'static ConfigKey,
     /// The user's own name in the key, as `local` in `providers.local.kind`.
     pub(crate) member: Option<String>,
-    pub(crate) value: Value,
-    pub(crate) origin: Origin,
+    pub(crate) value: ConfigValue,
+    pub(crate) origin: ValueOrigin,
 }
 
 /// Where a value came from, from weakest to strongest.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Origin {
+pub(crate) enum ValueOrigin {
     Default,
     File { path: PathBuf, line: usize },
     Variable(String),
@@ -31,25 +31,25 @@ impl Setting {
     }
 }
 
-impl fmt::Display for Origin {
+impl fmt::Display for ValueOrigin {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Origin::Default => out.write_str("default"),
-            Origin::File { path, line } => write!(out, "{}", Place { path, line: *line }),
-            Origin::Variable(name) => out.write_str(name),
-            Origin::Flag(name) => out.write_str(name),
+            ValueOrigin::Default => out.write_str("default"),
+            ValueOrigin::File { path, line } => write!(out, "{}", FileLine { path, line: *line }),
+            ValueOrigin::Variable(name) => out.write_str(name),
+            ValueOrigin::Flag(name) => out.write_str(name),
         }
     }
 }
 
 /// A line of a file, in the form that editors and terminals can follow.
 #[derive(Debug)]
-pub(crate) struct Place<'a> {
+pub(crate) struct FileLine<'a> {
     pub(crate) path: &'a Path,
     pub(crate) line: usize,
 }
 
-impl fmt::Display for Place<'_> {
+impl fmt::Display for FileLine<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{}:{}", self.path.display(), self.line)
     }

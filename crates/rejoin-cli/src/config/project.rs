@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 
 use rejoin::store::User;
 
-use crate::config::Warning;
-use crate::config::choices::Scope;
+use crate::config::ConfigWarning;
+use crate::config::choices::ProjectScope;
 use crate::error::Failure;
 use crate::private;
-use crate::project_file::{Reading, read_inside};
+use crate::project_file::{FileReading, read_inside};
 
 /// Where a project keeps its own configuration, below its directory.
 pub(crate) const FILE: &str = ".rejoin/config.toml";
@@ -25,7 +25,7 @@ const MARKS: [&str; 2] = [".rejoin", ".git"];
 const INSTRUCTIONS: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
 
 /// Returns the project that `start` belongs to, with symbolic links resolved so that it has one name only.
-pub(crate) fn directory_of(start: &Path, scope: Scope) -> Result<PathBuf, Failure> {
+pub(crate) fn directory_of(start: &Path, scope: ProjectScope) -> Result<PathBuf, Failure> {
     Ok(around(User::current(), &real(start)?, scope).directory.to_owned())
 }
 
@@ -38,7 +38,7 @@ pub(super) fn real(start: &Path) -> Result<PathBuf, Failure> {
 
 /// A project as it was found.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Found<'a> {
+pub(super) struct FoundProject<'a> {
     pub(super) directory: &'a Path,
     /// True when no other user owns or can write the directory; otherwise that
     /// was not looked at, or it is so.
@@ -46,12 +46,12 @@ pub(super) struct Found<'a> {
 }
 
 /// Returns the project that a directory without symbolic links belongs to.
-pub(super) fn around(user: User, start: &Path, scope: Scope) -> Found<'_> {
+pub(super) fn around(user: User, start: &Path, scope: ProjectScope) -> FoundProject<'_> {
     let marked = match scope {
-        Scope::Directory => None,
-        Scope::Repository => own_ancestors_by(user, start).find(|own| is_marked(own)),
+        ProjectScope::Directory => None,
+        ProjectScope::Repository => own_ancestors_by(user, start).find(|own| is_marked(own)),
     };
-    Found { directory: marked.unwrap_or(start), is_own: marked.is_some() }
+    FoundProject { directory: marked.unwrap_or(start), is_own: marked.is_some() }
 }
 
 /// A directory and those above it, up to the first that another user owns or can write.
@@ -70,7 +70,7 @@ pub(super) fn of_file(path: &Path) -> Option<&Path> {
 }
 
 /// What lies in a project and is not used, because somebody else could have written it.
-pub(super) fn unused(Found { directory: project, is_own }: Found<'_>) -> Option<Warning> {
+pub(super) fn unused(FoundProject { directory: project, is_own }: FoundProject<'_>) -> Option<ConfigWarning> {
     let path = project.join(FILE);
     let is_missing =
         |folder: &Path| folder.symlink_metadata().is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
@@ -78,19 +78,21 @@ pub(super) fn unused(Found { directory: project, is_own }: Found<'_>) -> Option<
         return None;
     }
     let (why, hint) = match read_inside(&path, project, 0) {
-        Reading::Foreign(foreign) if foreign.path == project => {
+        FileReading::Foreign(foreign) if foreign.path == project => {
             let has_some = is_marked(project) || INSTRUCTIONS.iter().any(|name| project.join(name).exists());
             let message = format!("nothing in `{}` is used for configuration: {foreign}", project.display());
-            return has_some.then(|| Warning { message, hint: Some(private::remedy(&foreign)) });
+            return has_some.then(|| ConfigWarning { message, hint: Some(private::remedy(&foreign)) });
         }
-        Reading::Foreign(foreign) => (foreign.to_string(), private::remedy(&foreign)),
-        Reading::Outside => (
+        FileReading::Foreign(foreign) => (foreign.to_string(), private::remedy(&foreign)),
+        FileReading::Outside => (
             "it is reached through a symbolic link that leads out of the project".to_owned(),
             "replace the link with a regular file".to_owned(),
         ),
-        Reading::Content(_) | Reading::Absent | Reading::Irregular | Reading::Failed(_) => return None,
+        FileReading::Content(_) | FileReading::Absent | FileReading::Irregular | FileReading::Failed(_) => {
+            return None;
+        }
     };
-    Some(Warning { message: format!("ignored `{}`: {why}", path.display()), hint: Some(hint) })
+    Some(ConfigWarning { message: format!("ignored `{}`: {why}", path.display()), hint: Some(hint) })
 }
 
 fn is_marked(directory: &Path) -> bool {
@@ -112,7 +114,8 @@ mod tests {
         fs::create_dir_all(&below).unwrap();
         fs::create_dir(repository.join(".git")).unwrap();
 
-        let found = [Scope::Repository, Scope::Directory].map(|scope| directory_of(&below, scope).unwrap());
+        let found = [ProjectScope::Repository, ProjectScope::Directory]
+            .map(|scope| directory_of(&below, scope).unwrap());
 
         assert_eq!(found, [repository, below]);
     }
@@ -127,7 +130,7 @@ mod tests {
         fs::create_dir(repository.join("shared/.git")).unwrap();
         let found = |mode| {
             fs::set_permissions(repository.join("shared"), Permissions::from_mode(mode)).unwrap();
-            directory_of(&below, Scope::Repository).unwrap()
+            directory_of(&below, ProjectScope::Repository).unwrap()
         };
 
         let found = [0o755, 0o777, 0o1777].map(found);

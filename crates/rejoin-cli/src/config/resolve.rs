@@ -2,14 +2,21 @@
 
 use std::path::Path;
 
-use crate::config::shape::Shape;
-use crate::config::value::Value;
+use crate::config::shape::ValueShape;
+use crate::config::value::ConfigValue;
 
 /// Completes a path that is relative to `base` or begins with `~/`; other values pass unchanged.
-pub(crate) fn absolute(value: Value, shape: Shape, base: &Path, home: Option<&Path>) -> Value {
+pub(crate) fn absolute(
+    value: ConfigValue,
+    shape: ValueShape,
+    base: &Path,
+    home: Option<&Path>,
+) -> ConfigValue {
     match (shape, value) {
-        (Shape::Directory, Value::Text(path)) => Value::Text(complete(&path, base, home)),
-        (Shape::Store, Value::Text(store)) => Value::Text(complete_store(&store, base, home)),
+        (ValueShape::Directory, ConfigValue::Text(path)) => ConfigValue::Text(complete(&path, base, home)),
+        (ValueShape::Store, ConfigValue::Text(store)) => {
+            ConfigValue::Text(complete_store(&store, base, home))
+        }
         (_, value) => value,
     }
 }

@@ -6,11 +6,11 @@ use std::str::FromStr;
 use rejoin::Redaction;
 
 use crate::config::size;
-use crate::config::value::{Value, Variables};
+use crate::config::value::{ConfigValue, Variables};
 
 /// The type and range of a key's values.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Shape {
+pub(crate) enum ValueShape {
     Boolean,
     Integer { least: u64, most: u64 },
     Fraction { least: f64, most: f64 },
@@ -30,11 +30,11 @@ pub(crate) enum Shape {
 /// The word that turns retention off.
 pub(crate) const FOREVER: &str = "forever";
 
-impl Shape {
+impl ValueShape {
     /// The same, with nothing compiled to check it: some regular expressions take long to compile.
     pub(crate) const fn uncompiled(self) -> Self {
         match self {
-            Shape::Patterns => Shape::Texts,
+            ValueShape::Patterns => ValueShape::Texts,
             other => other,
         }
     }
@@ -42,24 +42,26 @@ impl Shape {
     /// Says what is accepted, to follow "must be".
     pub(crate) fn expectation(&self) -> String {
         match self {
-            Shape::Boolean => "`true` or `false`".to_owned(),
-            Shape::Integer { least, most } => format!("a whole number from {least} to {most}"),
-            Shape::Fraction { least, most } => format!("a number from {least} to {most}"),
-            Shape::Bytes { least, most } => {
+            ValueShape::Boolean => "`true` or `false`".to_owned(),
+            ValueShape::Integer { least, most } => format!("a whole number from {least} to {most}"),
+            ValueShape::Fraction { least, most } => format!("a number from {least} to {most}"),
+            ValueShape::Bytes { least, most } => {
                 format!("a size from {} to {}, such as `10 MB`", size::write(*least), size::write(*most))
             }
-            Shape::DaysOrForever { least, most } => {
+            ValueShape::DaysOrForever { least, most } => {
                 format!("a whole number from {least} to {most}, or \"{FOREVER}\"")
             }
-            Shape::Text => "a text of one line".to_owned(),
-            Shape::Texts => "a list of texts".to_owned(),
-            Shape::Patterns => "a list of regular expressions, none of which fits the empty text".to_owned(),
-            Shape::Choice(choices) => format!("one of {}", choices.join(", ")),
-            Shape::Choices(choices) => format!("a list out of {}", choices.join(", ")),
-            Shape::Variables => "a table of names and texts".to_owned(),
-            Shape::Directory => "the path of a directory".to_owned(),
-            Shape::Address => "an address and a port, such as `127.0.0.1:7171`".to_owned(),
-            Shape::Store => "a store, such as `sqlite:history.db` or `jsonl:conversations`".to_owned(),
+            ValueShape::Text => "a text of one line".to_owned(),
+            ValueShape::Texts => "a list of texts".to_owned(),
+            ValueShape::Patterns => {
+                "a list of regular expressions, none of which fits the empty text".to_owned()
+            }
+            ValueShape::Choice(choices) => format!("one of {}", choices.join(", ")),
+            ValueShape::Choices(choices) => format!("a list out of {}", choices.join(", ")),
+            ValueShape::Variables => "a table of names and texts".to_owned(),
+            ValueShape::Directory => "the path of a directory".to_owned(),
+            ValueShape::Address => "an address and a port, such as `127.0.0.1:7171`".to_owned(),
+            ValueShape::Store => "a store, such as `sqlite:history.db` or `jsonl:conversations`".to_owned(),
         }
     }
 
@@ -82,77 +84,87 @@ impl Shape {
     }
 
     /// Checks a value from a file. `None` means that it does not fit.
-    pub(crate) fn read(&self, given: &toml_edit::Value) -> Option<Value> {
+    pub(crate) fn read(&self, given: &toml_edit::Value) -> Option<ConfigValue> {
         match self {
-            Shape::Boolean => given.as_bool().map(Value::Boolean),
-            Shape::Integer { least, most } => integer(given, *least, *most).map(Value::Integer),
-            Shape::Fraction { least, most } => {
+            ValueShape::Boolean => given.as_bool().map(ConfigValue::Boolean),
+            ValueShape::Integer { least, most } => integer(given, *least, *most).map(ConfigValue::Integer),
+            ValueShape::Fraction { least, most } => {
                 let number = given.as_float().or_else(|| given.as_integer().map(|number| number as f64))?;
-                (*least..=*most).contains(&number).then_some(Value::Fraction(number))
+                (*least..=*most).contains(&number).then_some(ConfigValue::Fraction(number))
             }
-            Shape::Bytes { least, most } => {
+            ValueShape::Bytes { least, most } => {
                 let bytes = match given.as_str() {
                     Some(text) => size::read(text)?,
                     None => u64::try_from(given.as_integer()?).ok()?,
                 };
-                (*least..=*most).contains(&bytes).then_some(Value::Bytes(bytes))
+                (*least..=*most).contains(&bytes).then_some(ConfigValue::Bytes(bytes))
             }
-            Shape::DaysOrForever { .. } if given.as_str() == Some(FOREVER) => {
-                Some(Value::Text(FOREVER.to_owned()))
+            ValueShape::DaysOrForever { .. } if given.as_str() == Some(FOREVER) => {
+                Some(ConfigValue::Text(FOREVER.to_owned()))
             }
-            Shape::DaysOrForever { least, most } => integer(given, *least, *most).map(Value::Integer),
-            Shape::Text | Shape::Directory => line(given).map(Value::Text),
-            Shape::Texts => lines(given).map(Value::Texts),
-            Shape::Patterns => {
+            ValueShape::DaysOrForever { least, most } => {
+                integer(given, *least, *most).map(ConfigValue::Integer)
+            }
+            ValueShape::Text | ValueShape::Directory => line(given).map(ConfigValue::Text),
+            ValueShape::Texts => lines(given).map(ConfigValue::Texts),
+            ValueShape::Patterns => {
                 let patterns = lines(given)?;
                 let is_good = |pattern: &String| Redaction::new().with_pattern(pattern).is_ok();
-                patterns.iter().all(is_good).then_some(Value::Texts(patterns))
+                patterns.iter().all(is_good).then_some(ConfigValue::Texts(patterns))
             }
-            Shape::Choice(choices) => {
-                line(given).filter(|text| choices.contains(&text.as_str())).map(Value::Text)
+            ValueShape::Choice(choices) => {
+                line(given).filter(|text| choices.contains(&text.as_str())).map(ConfigValue::Text)
             }
-            Shape::Choices(choices) => {
+            ValueShape::Choices(choices) => {
                 let chosen = lines(given)?;
-                chosen.iter().all(|text| choices.contains(&text.as_str())).then_some(Value::Texts(chosen))
+                chosen
+                    .iter()
+                    .all(|text| choices.contains(&text.as_str()))
+                    .then_some(ConfigValue::Texts(chosen))
             }
-            Shape::Variables => {
+            ValueShape::Variables => {
                 let table = given.as_inline_table()?;
                 let read = table.iter().map(|(name, value)| Some((variable_name(name)?, line(value)?)));
-                read.collect::<Option<_>>().map(|values| Value::Variables(Variables(values)))
+                read.collect::<Option<_>>().map(|values| ConfigValue::Variables(Variables(values)))
             }
-            Shape::Address => line(given).filter(|text| SocketAddr::from_str(text).is_ok()).map(Value::Text),
-            Shape::Store => line(given).filter(|text| names_a_store(text)).map(Value::Text),
+            ValueShape::Address => {
+                line(given).filter(|text| SocketAddr::from_str(text).is_ok()).map(ConfigValue::Text)
+            }
+            ValueShape::Store => line(given).filter(|text| names_a_store(text)).map(ConfigValue::Text),
         }
     }
 
     /// Checks a value from a variable, a flag or `config set`, where everything is text.
     ///
     /// A list may be written `a, b` or `["a", "b"]`; a table as `{ name = "value" }`.
-    pub(crate) fn read_text(&self, text: &str) -> Option<Value> {
+    pub(crate) fn read_text(&self, text: &str) -> Option<ConfigValue> {
         let literal = || toml_edit::Value::from_str(text.trim()).ok();
         match self {
-            Shape::Boolean | Shape::Integer { .. } | Shape::Fraction { .. } | Shape::Variables => {
-                self.read(&literal()?)
-            }
-            Shape::DaysOrForever { .. } => {
+            ValueShape::Boolean
+            | ValueShape::Integer { .. }
+            | ValueShape::Fraction { .. }
+            | ValueShape::Variables => self.read(&literal()?),
+            ValueShape::DaysOrForever { .. } => {
                 self.read(&literal().unwrap_or_else(|| toml_edit::Value::from(text.trim())))
             }
-            Shape::Texts | Shape::Choices(_) if text.trim_start().starts_with('[') => self.read(&literal()?),
-            Shape::Texts | Shape::Choices(_) => {
+            ValueShape::Texts | ValueShape::Choices(_) if text.trim_start().starts_with('[') => {
+                self.read(&literal()?)
+            }
+            ValueShape::Texts | ValueShape::Choices(_) => {
                 self.read(&text.split(',').map(str::trim).filter(|part| !part.is_empty()).collect())
             }
             // A pattern may hold a comma or begin with a bracket, so one that is no list stands alone.
-            Shape::Patterns => {
+            ValueShape::Patterns => {
                 let list = literal().filter(toml_edit::Value::is_array);
                 let alone = || Some(text.trim()).filter(|text| !text.is_empty()).into_iter().collect();
                 self.read(&list.unwrap_or_else(alone))
             }
-            Shape::Bytes { .. }
-            | Shape::Text
-            | Shape::Choice(_)
-            | Shape::Directory
-            | Shape::Address
-            | Shape::Store => self.read(&toml_edit::Value::from(text)),
+            ValueShape::Bytes { .. }
+            | ValueShape::Text
+            | ValueShape::Choice(_)
+            | ValueShape::Directory
+            | ValueShape::Address
+            | ValueShape::Store => self.read(&toml_edit::Value::from(text)),
         }
     }
 }
@@ -199,36 +211,44 @@ fn names_a_store(text: &str) -> bool {
 mod tests {
     use super::*;
 
-    const DAYS: Shape = Shape::DaysOrForever { least: 7, most: 180 };
+    const DAYS: ValueShape = ValueShape::DaysOrForever { least: 7, most: 180 };
 
     #[test]
     fn retention_is_a_number_of_days_or_forever() {
         let read =
             ["7", "180", "forever", "\"forever\"", "6", "181", "ever"].map(|text| DAYS.read_text(text));
 
-        let forever = Some(Value::Text("forever".into()));
-        let expected =
-            [Some(Value::Integer(7)), Some(Value::Integer(180)), forever.clone(), forever, None, None, None];
+        let forever = Some(ConfigValue::Text("forever".into()));
+        let expected = [
+            Some(ConfigValue::Integer(7)),
+            Some(ConfigValue::Integer(180)),
+            forever.clone(),
+            forever,
+            None,
+            None,
+            None,
+        ];
         assert_eq!(read, expected);
     }
 
     #[test]
     fn a_list_may_be_written_with_commas_or_brackets() {
-        let kinds = Shape::Choices(&["email", "phone", "card"]);
+        let kinds = ValueShape::Choices(&["email", "phone", "card"]);
 
         let read = ["email, card", "[\"email\", \"card\"]", "", "fax"].map(|text| kinds.read_text(text));
 
-        let both = Some(Value::Texts(vec!["email".into(), "card".into()]));
-        assert_eq!(read, [both.clone(), both, Some(Value::Texts(vec![])), None]);
+        let both = Some(ConfigValue::Texts(vec!["email".into(), "card".into()]));
+        assert_eq!(read, [both.clone(), both, Some(ConfigValue::Texts(vec![])), None]);
     }
 
     #[test]
     fn a_pattern_alone_or_in_a_list_is_checked() {
         let given = ["[A-Z]{3,4}", r#"["a,b", 'x\d']"#, "(", r#"["a*"]"#, ""];
 
-        let read = given.map(|text| Shape::Patterns.read_text(text));
+        let read = given.map(|text| ValueShape::Patterns.read_text(text));
 
-        let texts = |texts: &[&str]| Some(Value::Texts(texts.iter().map(ToString::to_string).collect()));
+        let texts =
+            |texts: &[&str]| Some(ConfigValue::Texts(texts.iter().map(ToString::to_string).collect()));
         assert_eq!(read, [texts(&["[A-Z]{3,4}"]), texts(&["a,b", r"x\d"]), None, None, texts(&[])]);
     }
 
@@ -238,10 +258,10 @@ mod tests {
         let table = toml_edit::Value::from_str("{ A = 'x', B = \"\\u202e\" }").unwrap();
 
         let told = [
-            Shape::Texts.complaint(&list),
-            Shape::Variables.complaint(&table),
-            Shape::Text.complaint_about("two\nlines"),
-            Shape::Texts.complaint(&toml_edit::Value::from(1)),
+            ValueShape::Texts.complaint(&list),
+            ValueShape::Variables.complaint(&table),
+            ValueShape::Text.complaint_about("two\nlines"),
+            ValueShape::Texts.complaint(&toml_edit::Value::from(1)),
         ];
 
         let act = |letter| format!("it contains the character {letter}, which a terminal would act on");
@@ -251,15 +271,15 @@ mod tests {
 
     #[test]
     fn a_text_cannot_drive_the_terminal() {
-        assert_eq!(Shape::Text.read(&toml_edit::Value::from("gpt\u{1b}[2J")), None);
+        assert_eq!(ValueShape::Text.read(&toml_edit::Value::from("gpt\u{1b}[2J")), None);
     }
 
     #[test]
     fn a_number_does_not_stand_for_another_type() {
         let one = toml_edit::Value::from(1);
 
-        let read =
-            [Shape::Boolean, Shape::Text, Shape::Texts, Shape::Directory].map(|shape| shape.read(&one));
+        let read = [ValueShape::Boolean, ValueShape::Text, ValueShape::Texts, ValueShape::Directory]
+            .map(|shape| shape.read(&one));
 
         assert_eq!(read, [None, None, None, None]);
     }

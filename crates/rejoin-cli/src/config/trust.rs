@@ -20,7 +20,7 @@ use crate::surroundings::Surroundings;
 
 /// How far a project's own file is trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Standing {
+pub(crate) enum TrustStanding {
     Trusted,
     Unknown,
     /// It was trusted, and has changed since.
@@ -48,12 +48,12 @@ struct Trusted {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     directory: Option<String>,
     #[serde(flatten)]
-    file: Fingerprint,
+    file: TrustedBytes,
 }
 
 /// What a file's bytes were when it was trusted.
 #[derive(Debug, Deserialize, PartialEq, Eq, Serialize)]
-struct Fingerprint {
+struct TrustedBytes {
     bytes: u64,
     digest: String,
 }
@@ -66,7 +66,7 @@ const VERSION_BY_PATH: u32 = 1;
 
 /// What every version of the register begins with.
 #[derive(Deserialize)]
-struct Versioned {
+struct RegisterVersion {
     version: u32,
 }
 
@@ -86,7 +86,7 @@ impl Register {
                 .because(error.message().to_owned())
                 .hint("move the file away, then run `rejoin trust` in each project again")
         };
-        let Versioned { version } = toml::from_str(&text).map_err(damaged)?;
+        let RegisterVersion { version } = toml::from_str(&text).map_err(damaged)?;
         match version {
             VERSION | VERSION_BY_PATH => {
                 let register: Self = toml::from_str(&text).map_err(damaged)?;
@@ -119,38 +119,39 @@ impl Register {
     }
 
     /// How far the file of the project in `directory` is trusted, when it reads `text`.
-    pub(crate) fn standing(&self, directory: &Path, text: &str) -> Standing {
+    pub(crate) fn standing(&self, directory: &Path, text: &str) -> TrustStanding {
         let is_linked = is_linked(directory);
         match self.trusted_in(directory) {
-            Err(Standing::Unknown) if is_linked => Standing::Linked,
-            Ok(_) if is_linked => Standing::Changed,
-            Ok(trusted) if trusted.file == Fingerprint::of(text) => Standing::Trusted,
-            Ok(_) => Standing::Changed,
+            Err(TrustStanding::Unknown) if is_linked => TrustStanding::Linked,
+            Ok(_) if is_linked => TrustStanding::Changed,
+            Ok(trusted) if trusted.file == TrustedBytes::of(text) => TrustStanding::Trusted,
+            Ok(_) => TrustStanding::Changed,
             Err(standing) => standing,
         }
     }
 
     /// How far the file of the project in `directory` is trusted, when it cannot be read.
-    pub(crate) fn standing_unread(&self, directory: &Path) -> Standing {
-        self.trusted_in(directory).map_or_else(|standing| standing, |_| Standing::Trusted)
+    pub(crate) fn standing_unread(&self, directory: &Path) -> TrustStanding {
+        self.trusted_in(directory).map_or_else(|standing| standing, |_| TrustStanding::Trusted)
     }
 
     /// How the project in `directory` stands without a file, if it was trusted with one.
-    pub(crate) fn standing_without_file(&self, directory: &Path) -> Option<Standing> {
+    pub(crate) fn standing_without_file(&self, directory: &Path) -> Option<TrustStanding> {
         match self.trusted_in(directory) {
-            Ok(_) => Some(Standing::Changed),
+            Ok(_) => Some(TrustStanding::Changed),
             Err(standing) => Some(standing).filter(|standing| standing.has_lapsed()),
         }
     }
 
     /// What was trusted in this very directory.
-    fn trusted_in(&self, directory: &Path) -> Result<&Trusted, Standing> {
+    fn trusted_in(&self, directory: &Path) -> Result<&Trusted, TrustStanding> {
         // A path that is not text can never have been recorded.
-        let trusted = directory.to_str().and_then(|name| self.projects.get(name)).ok_or(Standing::Unknown)?;
+        let trusted =
+            directory.to_str().and_then(|name| self.projects.get(name)).ok_or(TrustStanding::Unknown)?;
         match &trusted.directory {
-            None => Err(Standing::Outdated),
+            None => Err(TrustStanding::Outdated),
             own if *own == directory_identity(directory) => Ok(trusted),
-            Some(_) => Err(Standing::Replaced),
+            Some(_) => Err(TrustStanding::Replaced),
         }
     }
 
@@ -165,7 +166,7 @@ impl Register {
                 .because("the directory was replaced")
                 .hint("run `rejoin trust` again"));
         }
-        self.projects.insert(name.to_owned(), Trusted { directory, file: Fingerprint::of(text) });
+        self.projects.insert(name.to_owned(), Trusted { directory, file: TrustedBytes::of(text) });
         Ok(())
     }
 
@@ -188,7 +189,7 @@ pub(crate) fn is_trusted(surroundings: &Surroundings, directory: &Path) -> bool 
     let text = file::text_of(&directory.join(project::FILE)).ok().flatten();
     let standing =
         |text: String| Register::read(surroundings).map(|register| register.standing(directory, &text));
-    text.is_some_and(|text| standing(text).is_ok_and(|standing| standing == Standing::Trusted))
+    text.is_some_and(|text| standing(text).is_ok_and(|standing| standing == TrustStanding::Trusted))
 }
 
 /// Whether the project's file, or the directory it lies in, is a symbolic link.
@@ -197,7 +198,7 @@ pub(crate) fn is_linked(directory: &Path) -> bool {
     file::is_link(&path) || path.parent().is_some_and(file::is_link)
 }
 
-impl Fingerprint {
+impl TrustedBytes {
     fn of(text: &str) -> Self {
         let digest = Sha256::digest(text.as_bytes());
         let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -205,37 +206,37 @@ impl Fingerprint {
     }
 }
 
-impl Standing {
+impl TrustStanding {
     /// Whether the user has trusted it as it was, and not as it is.
     pub(crate) const fn has_lapsed(self) -> bool {
         match self {
-            Standing::Changed | Standing::Replaced | Standing::Outdated => true,
-            Standing::Trusted | Standing::Unknown | Standing::Linked => false,
+            TrustStanding::Changed | TrustStanding::Replaced | TrustStanding::Outdated => true,
+            TrustStanding::Trusted | TrustStanding::Unknown | TrustStanding::Linked => false,
         }
     }
 
     /// The word for scripts.
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Standing::Trusted => "trusted",
-            Standing::Unknown => "untrusted",
-            Standing::Changed => "changed",
-            Standing::Replaced => "replaced",
-            Standing::Outdated => "outdated",
-            Standing::Linked => "linked",
+            TrustStanding::Trusted => "trusted",
+            TrustStanding::Unknown => "untrusted",
+            TrustStanding::Changed => "changed",
+            TrustStanding::Replaced => "replaced",
+            TrustStanding::Outdated => "outdated",
+            TrustStanding::Linked => "linked",
         }
     }
 }
 
-impl fmt::Display for Standing {
+impl fmt::Display for TrustStanding {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(match self {
-            Standing::Trusted => "the project is trusted",
-            Standing::Unknown => "the project is not trusted",
-            Standing::Changed => "the file has changed since the project was trusted",
-            Standing::Replaced => "another directory had this path when the project was trusted",
-            Standing::Outdated => "the project was trusted by an older rejoin, which guarded fewer keys",
-            Standing::Linked => "the file is reached through a symbolic link",
+            TrustStanding::Trusted => "the project is trusted",
+            TrustStanding::Unknown => "the project is not trusted",
+            TrustStanding::Changed => "the file has changed since the project was trusted",
+            TrustStanding::Replaced => "another directory had this path when the project was trusted",
+            TrustStanding::Outdated => "the project was trusted by an older rejoin, which guarded fewer keys",
+            TrustStanding::Linked => "the file is reached through a symbolic link",
         })
     }
 }
@@ -259,17 +260,17 @@ mod tests {
         std::fs::rename(&other, &own).unwrap();
         let replaced = register.standing(&own, "log = \"off\"\n");
 
-        assert_eq!(standings, [Standing::Trusted, Standing::Changed, Standing::Unknown]);
-        assert_eq!(replaced, Standing::Replaced);
+        assert_eq!(standings, [TrustStanding::Trusted, TrustStanding::Changed, TrustStanding::Unknown]);
+        assert_eq!(replaced, TrustStanding::Replaced);
     }
 
     #[test]
     fn a_fingerprint_names_its_algorithm() {
-        let expected = Fingerprint {
+        let expected = TrustedBytes {
             bytes: 3,
             digest: "sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad".to_owned(),
         };
 
-        assert_eq!(Fingerprint::of("abc"), expected);
+        assert_eq!(TrustedBytes::of("abc"), expected);
     }
 }

@@ -10,7 +10,7 @@ use crate::config::size;
 /// A value that fits its key.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
-pub(crate) enum Value {
+pub(crate) enum ConfigValue {
     Boolean(bool),
     Integer(u64),
     Bytes(u64),
@@ -24,34 +24,34 @@ pub(crate) enum Value {
 #[derive(Clone, PartialEq)]
 pub(crate) struct Variables(pub(crate) BTreeMap<String, String>);
 
-impl Value {
+impl ConfigValue {
     /// How the value is written in a configuration file.
     pub(crate) fn to_toml(&self) -> toml_edit::Value {
         match self {
-            Value::Boolean(value) => (*value).into(),
+            ConfigValue::Boolean(value) => (*value).into(),
             // Ranges in the key table stay far below what TOML can hold.
-            Value::Integer(value) => i64::try_from(*value).unwrap_or(i64::MAX).into(),
-            Value::Bytes(value) => size::write(*value).into(),
-            Value::Fraction(value) => (*value).into(),
-            Value::Text(value) => value.as_str().into(),
-            Value::Texts(values) => values.iter().map(String::as_str).collect(),
-            Value::Variables(Variables(values)) => {
+            ConfigValue::Integer(value) => i64::try_from(*value).unwrap_or(i64::MAX).into(),
+            ConfigValue::Bytes(value) => size::write(*value).into(),
+            ConfigValue::Fraction(value) => (*value).into(),
+            ConfigValue::Text(value) => value.as_str().into(),
+            ConfigValue::Texts(values) => values.iter().map(String::as_str).collect(),
+            ConfigValue::Variables(Variables(values)) => {
                 values.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect()
             }
         }
     }
 }
 
-impl fmt::Display for Value {
+impl fmt::Display for ConfigValue {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Value::Boolean(value) => value.fmt(out),
-            Value::Integer(value) => value.fmt(out),
-            Value::Bytes(value) => size::write(*value).fmt(out),
-            Value::Fraction(value) => value.fmt(out),
-            Value::Text(value) => value.fmt(out),
-            Value::Texts(values) => write!(out, "{values:?}"),
-            Value::Variables(variables) => write!(out, "{variables:?}"),
+            ConfigValue::Boolean(value) => value.fmt(out),
+            ConfigValue::Integer(value) => value.fmt(out),
+            ConfigValue::Bytes(value) => size::write(*value).fmt(out),
+            ConfigValue::Fraction(value) => value.fmt(out),
+            ConfigValue::Text(value) => value.fmt(out),
+            ConfigValue::Texts(values) => write!(out, "{values:?}"),
+            ConfigValue::Variables(variables) => write!(out, "{variables:?}"),
         }
     }
 }

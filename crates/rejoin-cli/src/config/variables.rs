@@ -6,8 +6,8 @@
 
 use std::ffi::OsStr;
 
-use crate::config::keys::{self, KEYS, Key};
-use crate::config::origin::{Origin, Setting};
+use crate::config::keys::{self, ConfigKey, KEYS};
+use crate::config::origin::{Setting, ValueOrigin};
 use crate::error::Failure;
 use crate::suggest::nearest;
 use crate::surroundings::Surroundings;
@@ -42,16 +42,21 @@ pub(crate) fn read(surroundings: &Surroundings, members: &[String]) -> Result<Fr
     Ok(read)
 }
 
-fn setting(name: &str, given: &OsStr, key: &'static Key, member: Option<String>) -> Result<Setting, Failure> {
+fn setting(
+    name: &str,
+    given: &OsStr,
+    key: &'static ConfigKey,
+    member: Option<String>,
+) -> Result<Setting, Failure> {
     let value = given.to_str().and_then(|text| key.shape.read_text(text)).ok_or_else(|| {
         Failure::invalid(format!("read the variable `{name}`"))
             .because(key.shape.complaint_about(&given.to_string_lossy()))
             .hint(format!("correct it, or remove it with `unset {name}`"))
     })?;
-    Ok(Setting { key, member, value, origin: Origin::Variable(name.to_owned()) })
+    Ok(Setting { key, member, value, origin: ValueOrigin::Variable(name.to_owned()) })
 }
 
-fn key_of(name: &str, members: &[String]) -> Option<(&'static Key, Option<String>)> {
+fn key_of(name: &str, members: &[String]) -> Option<(&'static ConfigKey, Option<String>)> {
     KEYS.iter().find_map(|key| match variable_parts(key) {
         (whole, None) => (whole == name).then_some((key, None)),
         (before, Some(after)) => {
@@ -68,7 +73,7 @@ fn member_named(middle: &str, members: &[String]) -> String {
 }
 
 /// The variable of a key; for a family, what stands before and after the user's name.
-fn variable_parts(key: &Key) -> (String, Option<String>) {
+fn variable_parts(key: &ConfigKey) -> (String, Option<String>) {
     match key.name.split_once("<name>") {
         None => (format!("{PREFIX}{}", in_capitals(key.name)), None),
         Some((before, after)) => (format!("{PREFIX}{}", in_capitals(before)), Some(in_capitals(after))),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use toml_edit::{DocumentMut, Item, Table, TableLike, Value};
 
-use crate::config::{Config, Overrides, file, keys};
+use crate::config::{Config, ConfigOverrides, file, keys};
 use crate::durable;
 use crate::error::Failure;
 use crate::surroundings::Surroundings;
@@ -66,7 +66,7 @@ pub(crate) fn check(
         file::settings_in(path, old)?;
         return Err(failure);
     }
-    let overrides = Overrides { project: Some(project.to_owned()), ..Overrides::default() };
+    let overrides = ConfigOverrides { project: Some(project.to_owned()), ..ConfigOverrides::default() };
     let read_new = |asked: &Path| if asked == path { Ok(Some(new.to_owned())) } else { file::text_of(asked) };
     match Config::load_from(surroundings, &overrides, &read_new) {
         Ok(config) => Ok(Some(config)),

@@ -21,13 +21,13 @@ const LARGEST_PACK: usize = 16 << 20;
 /// The commit that is checked out in a directory's repository; none where there
 /// is none, or it cannot be read.
 pub(crate) fn head_of(project: &Path) -> Option<String> {
-    Files::of(project)?.head()
+    RepositoryFiles::of(project)?.head()
 }
 
 /// The repository's first commit, which a clone or a moved directory shares. A directory that is no
 /// repository has none, and neither has a clone that lacks a part of the history.
 pub(crate) fn first_commit(project: &Path) -> Option<String> {
-    let files = Files::at(project)?;
+    let files = RepositoryFiles::at(project)?;
     let head = files.head()?;
     let format = if head.len() == 64 { "sha256" } else { "sha1" };
     let objects = files.shared.join("objects").canonicalize().ok()?;
@@ -40,13 +40,13 @@ pub(crate) fn first_commit(project: &Path) -> Option<String> {
 
 /// Where a repository keeps its files.
 #[derive(Debug)]
-struct Files {
+struct RepositoryFiles {
     own: PathBuf,
     /// A linked working tree keeps its head to itself and shares the rest.
     shared: PathBuf,
 }
 
-impl Files {
+impl RepositoryFiles {
     /// The files of the nearest repository at or above a directory.
     fn of(project: &Path) -> Option<Self> {
         Self::at(own_ancestors(project).find(|above| above.join(".git").exists())?)

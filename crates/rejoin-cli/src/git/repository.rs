@@ -8,7 +8,7 @@ use rejoin_agent::Environment;
 
 use crate::config::project::own_ancestors;
 use crate::error::{Failure, Kind};
-use crate::git::start::{self, Reach};
+use crate::git::start::{self, GitReach};
 use crate::ui::quote;
 
 /// What git leaves in its directory while it is in the middle of something.
@@ -103,11 +103,11 @@ impl Repository {
             words.chain([OsStr::new("--").to_owned()]).chain(paths).collect::<Vec<_>>()
         };
         if !new.is_empty() {
-            self.check(self.start(Reach::Commit, with(&["add", "--intent-to-add"], new))?)?;
+            self.check(self.start(GitReach::Commit, with(&["add", "--intent-to-add"], new))?)?;
         }
         let mut commit = with(&["commit", "--quiet", "--only", "--message"], paths);
         commit.insert(4, message.into());
-        let committed = self.check(self.start(Reach::Commit, commit)?);
+        let committed = self.check(self.start(GitReach::Commit, commit)?);
         if committed.is_err() && !new.is_empty() {
             // The first failure is the one to tell.
             let _ = self.run(with(&["rm", "--cached", "--quiet", "--force"], new));
@@ -127,12 +127,12 @@ impl Repository {
     }
 
     fn try_run<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Result<Output, Failure> {
-        self.start(Reach::Look, arguments)
+        self.start(GitReach::Look, arguments)
     }
 
     fn start<S: AsRef<OsStr>>(
         &self,
-        reach: Reach,
+        reach: GitReach,
         arguments: impl IntoIterator<Item = S>,
     ) -> Result<Output, Failure> {
         start::in_repository(&self.environment, &self.directory, reach, arguments)

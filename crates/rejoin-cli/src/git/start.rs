@@ -54,7 +54,7 @@ const GUARDS: [&str; 8] = [
 
 /// What git may do in a repository.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reach {
+pub(super) enum GitReach {
     /// Look at it; it does not reach out for what is missing, whatever is configured.
     Look,
     /// Commit to it: hooks, filters and signing run. A hook may push.
@@ -72,7 +72,7 @@ pub(crate) fn version(environment: &Environment) -> Option<String> {
 pub(super) fn in_repository<S: AsRef<OsStr>>(
     environment: &Environment,
     directory: &Path,
-    reach: Reach,
+    reach: GitReach,
     arguments: impl IntoIterator<Item = S>,
 ) -> io::Result<Output> {
     let mut command = git(environment);
@@ -80,7 +80,7 @@ pub(super) fn in_repository<S: AsRef<OsStr>>(
     ELSEWHERE.iter().for_each(|name| {
         command.env_remove(name);
     });
-    if reach == Reach::Look {
+    if reach == GitReach::Look {
         // Older versions do not know the variable for this, so no way to fetch is allowed at all.
         command.env("GIT_ALLOW_PROTOCOL", "none");
     }

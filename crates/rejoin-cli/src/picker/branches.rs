@@ -10,14 +10,14 @@ const LONGEST: u64 = 20_000;
 
 /// The end of a branch.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Branch {
+pub(super) struct BranchEnd {
     pub(super) head: MessageId,
     /// Its name, or the beginning of what was said last on it.
     pub(super) title: String,
 }
 
 /// The branches in order of arrival, the newest last.
-pub(super) fn of(archive: &Archive, stored: &StoredConversation) -> Result<Vec<Branch>> {
+pub(super) fn of(archive: &Archive, stored: &StoredConversation) -> Result<Vec<BranchEnd>> {
     let mut messages = archive.reader().all_messages(stored.id, Order::NewestFirst, 0, LONGEST)?;
     messages.reverse();
     let followed: HashSet<MessageId> = messages.iter().filter_map(|message| message.parent).collect();
@@ -27,7 +27,7 @@ pub(super) fn of(archive: &Archive, stored: &StoredConversation) -> Result<Vec<B
     };
     let ends =
         messages.iter().filter(|message| !followed.contains(&message.id) || name(message.id).is_some());
-    let titled = ends.map(|message| Branch {
+    let titled = ends.map(|message| BranchEnd {
         head: message.id,
         title: name(message.id).unwrap_or_else(|| PlainText::preview(&message.message.folded_text())),
     });
@@ -53,7 +53,7 @@ mod tests {
         let found = of(&archive, &stored).unwrap();
 
         let expected = [(first, "In Alfama."), (second, "On a budget")]
-            .map(|(head, title)| Branch { head, title: title.to_owned() });
+            .map(|(head, title)| BranchEnd { head, title: title.to_owned() });
         assert_eq!(found, expected);
     }
 }

@@ -7,14 +7,14 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 use rejoin::StoredConversation;
 
-use super::preview::Said;
-use super::state::{Row, State};
+use super::preview::PreviewMessage;
+use super::state::{PickerRow, PickerState};
 use crate::project_names::ProjectNames;
 use crate::talk::banner;
 use crate::talk::reach::Reach;
 use crate::talk::stop::summary_in_list;
 use crate::ui::paint::Paint;
-use crate::ui::when::Clock;
+use crate::ui::when::WallClock;
 use crate::ui::{clean, fit};
 
 /// From this width on there is room for what was said beside the list.
@@ -24,18 +24,18 @@ const PROMPT: &str = "Resume: ";
 
 /// How to draw.
 #[derive(Debug)]
-pub(super) struct Look {
-    pub(super) clock: Clock,
+pub(super) struct PickerLook {
+    pub(super) clock: WallClock,
     pub(super) paint: Paint,
     pub(super) names: ProjectNames,
 }
 
-impl Look {
+impl PickerLook {
     pub(super) fn draw(
         &self,
         frame: &mut Frame<'_>,
-        state: &mut State,
-        said: &mut impl FnMut(&State) -> Result<Vec<Said>, String>,
+        state: &mut PickerState,
+        said: &mut impl FnMut(&PickerState) -> Result<Vec<PreviewMessage>, String>,
     ) {
         let rows = Layout::vertical([Constraint::Length(1), Constraint::Min(1), Constraint::Length(1)]);
         let [top, middle, bottom] = frame.area().layout(&rows);
@@ -53,7 +53,7 @@ impl Look {
         self.draw_help(frame, bottom, state);
     }
 
-    fn draw_query(&self, frame: &mut Frame<'_>, area: Rect, state: &State) {
+    fn draw_query(&self, frame: &mut Frame<'_>, area: Rect, state: &PickerState) {
         let (matching, all) = state.counts();
         let count = format!(" {matching}/{all}");
         let room = usize::from(area.width).saturating_sub(PROMPT.len() + count.len() + 1);
@@ -76,7 +76,7 @@ impl Look {
         frame.set_cursor_position(Position::new(column.min(area.right().saturating_sub(1)), area.y));
     }
 
-    fn draw_list(&self, frame: &mut Frame<'_>, area: Rect, state: &mut State) {
+    fn draw_list(&self, frame: &mut Frame<'_>, area: Rect, state: &mut PickerState) {
         let height = usize::from(area.height).max(1);
         let place = state.place();
         state.top = state.top.min(place).max((place + 1).saturating_sub(height));
@@ -91,16 +91,16 @@ impl Look {
         frame.render_widget(Paragraph::new(lines), area);
     }
 
-    fn row(&self, state: &State, row: &Row, is_selected: bool, columns: usize) -> Line<'static> {
+    fn row(&self, state: &PickerState, row: &PickerRow, is_selected: bool, columns: usize) -> Line<'static> {
         let mark = if is_selected { "> " } else { "  " };
         let style = if is_selected { self.bold() } else { Style::new() };
         let stored = state.conversation_of(row);
         match row {
-            Row::Branch(_, branch) => {
+            PickerRow::Branch(_, branch) => {
                 let title = fit::snippet(&branch.title, columns.saturating_sub(6));
                 Line::from(vec![Span::styled(format!("{mark}  └ {title}"), style)])
             }
-            Row::Conversation(_) => {
+            PickerRow::Conversation(_) => {
                 let when = self.clock.relative(stored.last_active_at.as_micros());
                 let kind = match stored.conversation.kind.as_str() {
                     "chat" => String::new(),
@@ -120,8 +120,8 @@ impl Look {
         &self,
         frame: &mut Frame<'_>,
         area: Rect,
-        state: &State,
-        said: Result<Vec<Said>, String>,
+        state: &PickerState,
+        said: Result<Vec<PreviewMessage>, String>,
     ) {
         let Some(stored) = state.selected_conversation() else { return };
         let columns = usize::from(area.width);
@@ -163,14 +163,14 @@ impl Look {
         lines
     }
 
-    fn said(&self, said: &Said, columns: usize) -> Vec<Line<'static>> {
+    fn said(&self, said: &PreviewMessage, columns: usize) -> Vec<Line<'static>> {
         let mut lines = vec![Line::styled(said.role, self.role(said.role))];
         lines.extend(fit::wrap(&clean::block(&said.text), columns).into_iter().map(Line::raw));
         lines.push(Line::raw(""));
         lines
     }
 
-    fn draw_help(&self, frame: &mut Frame<'_>, area: Rect, state: &State) {
+    fn draw_help(&self, frame: &mut Frame<'_>, area: Rect, state: &PickerState) {
         let reach = match state.reach() {
             Reach::Project => "Tab all projects",
             Reach::Everything => "Tab this project",
@@ -217,7 +217,7 @@ mod tests {
     use rejoin::{Archive, Conversation, List, Message};
 
     use super::*;
-    use crate::picker::preview::Previews;
+    use crate::picker::preview::PreviewCache;
 
     fn archive() -> Archive {
         let archive = Archive::open("memory:").unwrap();
@@ -230,11 +230,11 @@ mod tests {
     }
 
     fn drawn(archive: &Archive, columns: u16, rows: u16) -> String {
-        let mut state = State::new(archive.list(&List::default()).unwrap().items, Reach::Project);
+        let mut state = PickerState::new(archive.list(&List::default()).unwrap().items, Reach::Project);
         state.go(1);
-        let clock = Clock::new(archive.now().as_micros(), TimeZone::UTC);
-        let look = Look { clock, paint: Paint::Plain, names: ProjectNames::default() };
-        let mut previews = Previews::default();
+        let clock = WallClock::new(archive.now().as_micros(), TimeZone::UTC);
+        let look = PickerLook { clock, paint: Paint::Plain, names: ProjectNames::default() };
+        let mut previews = PreviewCache::default();
         let mut terminal = Terminal::new(TestBackend::new(columns, rows)).unwrap();
         terminal.draw(|frame| look.draw(frame, &mut state, &mut previews.of(archive))).unwrap();
         let short = state.selected_conversation().unwrap().id.short().to_string();

@@ -2,14 +2,14 @@
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::state::State;
+use super::state::PickerState;
 
 /// Lines that a page key moves.
 const PAGE: isize = 10;
 
 /// What a key asks for beyond a change of the list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum PickerStep {
     Stay,
     Leave,
     Pick,
@@ -20,16 +20,16 @@ pub(super) enum Step {
 }
 
 /// Applies a key.
-pub(super) fn step(state: &mut State, key: KeyEvent) -> Step {
+pub(super) fn step(state: &mut PickerState, key: KeyEvent) -> PickerStep {
     state.hush();
     if key.modifiers.contains(KeyModifiers::CONTROL) {
         return control(state, key.code);
     }
     match key.code {
-        KeyCode::Esc => return Step::Leave,
-        KeyCode::Enter => return Step::Pick,
-        KeyCode::Tab => return Step::ChangeReach,
-        KeyCode::Right => return Step::Unfold,
+        KeyCode::Esc => return PickerStep::Leave,
+        KeyCode::Enter => return PickerStep::Pick,
+        KeyCode::Tab => return PickerStep::ChangeReach,
+        KeyCode::Right => return PickerStep::Unfold,
         KeyCode::Left => state.fold(),
         KeyCode::Up => state.go(-1),
         KeyCode::Down => state.go(1),
@@ -41,17 +41,17 @@ pub(super) fn step(state: &mut State, key: KeyEvent) -> Step {
         KeyCode::Char(letter) => state.type_letter(letter),
         _ => {}
     }
-    Step::Stay
+    PickerStep::Stay
 }
 
-fn control(state: &mut State, code: KeyCode) -> Step {
+fn control(state: &mut PickerState, code: KeyCode) -> PickerStep {
     match code {
-        KeyCode::Char('c' | 'd' | 'g') => return Step::Leave,
+        KeyCode::Char('c' | 'd' | 'g') => return PickerStep::Leave,
         KeyCode::Char('p' | 'k') => state.go(-1),
         KeyCode::Char('n' | 'j') => state.go(1),
         KeyCode::Char('u') => state.erase_all(),
         KeyCode::Char('h') => state.erase(),
         _ => {}
     }
-    Step::Stay
+    PickerStep::Stay
 }

@@ -16,11 +16,11 @@ use crate::error::Failure;
 use crate::project_names::ProjectNames;
 use crate::talk::reach::{Reach, all};
 
-use self::draw::Look;
-use self::keys::{Step, step};
-use self::preview::Previews;
-use self::screen::{Happening, Screen};
-use self::state::{Row, State};
+use self::draw::PickerLook;
+use self::keys::{PickerStep, step};
+use self::preview::PreviewCache;
+use self::screen::{Happening, PickerScreen};
+use self::state::{PickerRow, PickerState};
 
 /// What was picked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,17 +35,17 @@ pub(crate) enum Picked {
 /// offered at once.
 pub(crate) fn pick(context: &Context, archive: &Archive, reach: Reach) -> Result<Picked, Failure> {
     let archive = &archive.clone().passing_over_damage();
-    let mut state = State::new(all(context, archive, reach)?, reach);
+    let mut state = PickerState::new(all(context, archive, reach)?, reach);
     if state.counts().1 == 0 && reach == Reach::Project {
         state.replace(all(context, archive, Reach::Everything)?, Reach::Everything);
         state.say("This project has no conversations yet. These are from other projects.");
     }
     // What the list leaves out was said before it opened.
     archive.reader().passed_over();
-    let mut previews = Previews::default();
+    let mut previews = PreviewCache::default();
     let names = ProjectNames::of(archive)?;
-    let look = Look { clock: context.clock(), paint: context.paint(), names };
-    let mut screen = Screen::open()?;
+    let look = PickerLook { clock: context.clock(), paint: context.paint(), names };
+    let mut screen = PickerScreen::open()?;
     loop {
         screen.draw(|frame| look.draw(frame, &mut state, &mut previews.of(archive)))?;
         let key = match screen.wait()? {
@@ -53,15 +53,15 @@ pub(crate) fn pick(context: &Context, archive: &Archive, reach: Reach) -> Result
             Happening::Resized => continue,
         };
         match step(&mut state, key) {
-            Step::Stay => {}
-            Step::Leave => return Ok(Picked::Nothing),
-            Step::ChangeReach => {
+            PickerStep::Stay => {}
+            PickerStep::Leave => return Ok(Picked::Nothing),
+            PickerStep::ChangeReach => {
                 let reach = state.reach().other();
                 state.replace(all(context, archive, reach)?, reach);
                 tell_left_out(archive, &mut state);
             }
-            Step::Unfold => unfold(archive, &mut state),
-            Step::Pick => match picked(archive, &state) {
+            PickerStep::Unfold => unfold(archive, &mut state),
+            PickerStep::Pick => match picked(archive, &state) {
                 Ok(Some(picked)) => return Ok(picked),
                 // The others can still be picked.
                 Err(failure) if failure.is_damage() => state.say(&failure.summary()),
@@ -76,7 +76,7 @@ pub(crate) fn pick(context: &Context, archive: &Archive, reach: Reach) -> Result
     }
 }
 
-fn unfold(archive: &Archive, state: &mut State) {
+fn unfold(archive: &Archive, state: &mut PickerState) {
     let Some(stored) = state.selected_conversation() else { return };
     let found = branches::of(archive, stored);
     match found {
@@ -87,19 +87,19 @@ fn unfold(archive: &Archive, state: &mut State) {
     tell_left_out(archive, state);
 }
 
-fn tell_left_out(archive: &Archive, state: &mut State) {
+fn tell_left_out(archive: &Archive, state: &mut PickerState) {
     if let Some(missing) = preview::left_out(archive) {
         state.say(&format!("Left out: {missing}."));
     }
 }
 
 /// What is selected, or none when it is gone. The list may be minutes old.
-fn picked(archive: &Archive, state: &State) -> Result<Option<Picked>, Failure> {
+fn picked(archive: &Archive, state: &PickerState) -> Result<Option<Picked>, Failure> {
     let Some(row) = state.selected() else { return Ok(Some(Picked::Nothing)) };
     let id = state.conversation_of(row).id;
     let outcome = match row {
-        Row::Conversation(_) => archive.conversation(id).map(|_| Picked::Conversation(id)),
-        Row::Branch(_, branch) => {
+        PickerRow::Conversation(_) => archive.conversation(id).map(|_| Picked::Conversation(id)),
+        PickerRow::Branch(_, branch) => {
             archive.messages(id, &[branch.head]).map(|_| Picked::Message(id, branch.head))
         }
     };

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use rejoin::store::Order;
 use rejoin::{Archive, ConversationId, MessageId, StoredConversation, StoredMessage};
 
-use super::state::{Row, State};
+use super::state::{PickerRow, PickerState};
 use crate::ui::size;
 
 /// How many messages are shown: more than fit on a usual screen.
@@ -19,29 +19,29 @@ const LONGEST: usize = 2_000;
 
 /// A message as it is shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Said {
+pub(super) struct PreviewMessage {
     pub(super) role: &'static str,
     pub(super) text: String,
 }
 
 /// What was read so far.
 #[derive(Debug, Default)]
-pub(super) struct Previews {
-    known: HashMap<(ConversationId, Option<MessageId>), Result<Vec<Said>, String>>,
+pub(super) struct PreviewCache {
+    known: HashMap<(ConversationId, Option<MessageId>), Result<Vec<PreviewMessage>, String>>,
 }
 
-impl Previews {
+impl PreviewCache {
     /// A reader for what is selected.
     pub(super) fn of<'a>(
         &'a mut self,
         archive: &'a Archive,
-    ) -> impl FnMut(&State) -> Result<Vec<Said>, String> + 'a {
+    ) -> impl FnMut(&PickerState) -> Result<Vec<PreviewMessage>, String> + 'a {
         move |state| {
             let Some(row) = state.selected() else { return Ok(Vec::new()) };
             let stored = state.conversation_of(row);
             let target = match row {
-                Row::Conversation(_) => None,
-                Row::Branch(_, branch) => Some(branch.head),
+                PickerRow::Conversation(_) => None,
+                PickerRow::Branch(_, branch) => Some(branch.head),
             };
             self.known.entry((stored.id, target)).or_insert_with(|| read(archive, stored, target)).clone()
         }
@@ -52,7 +52,7 @@ fn read(
     archive: &Archive,
     stored: &StoredConversation,
     target: Option<MessageId>,
-) -> Result<Vec<Said>, String> {
+) -> Result<Vec<PreviewMessage>, String> {
     let messages = if stored.messages <= SHORT {
         archive.path(stored.id, target)
     } else {
@@ -61,9 +61,9 @@ fn read(
     };
     let messages = messages.map_err(|error| error.to_string())?;
     let last = messages.len().saturating_sub(SHOWN);
-    let mut shown: Vec<Said> =
+    let mut shown: Vec<PreviewMessage> =
         messages[last..].iter().map(said).filter(|said| !said.text.is_empty()).collect();
-    shown.extend(left_out(archive).map(|text| Said { role: "left out", text }));
+    shown.extend(left_out(archive).map(|text| PreviewMessage { role: "left out", text }));
     Ok(shown)
 }
 
@@ -73,8 +73,8 @@ pub(super) fn left_out(archive: &Archive) -> Option<String> {
     (missing > 0).then(|| size::count(missing, "damaged record", "damaged records"))
 }
 
-fn said(stored: &StoredMessage) -> Said {
+fn said(stored: &StoredMessage) -> PreviewMessage {
     let text = stored.message.folded_text();
     let end = text.char_indices().nth(LONGEST).map_or(text.len(), |(end, _)| end);
-    Said { role: stored.message.role.as_str(), text: text[..end].trim().to_owned() }
+    PreviewMessage { role: stored.message.role.as_str(), text: text[..end].trim().to_owned() }
 }

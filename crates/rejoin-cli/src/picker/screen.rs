@@ -31,7 +31,7 @@ pub(super) enum Happening {
 
 /// The terminal, taken over.
 #[derive(Debug)]
-pub(super) struct Screen {
+pub(super) struct PickerScreen {
     terminal: DefaultTerminal,
     termination: &'static Termination,
 }
@@ -47,7 +47,7 @@ struct Termination {
     is_deadly: Arc<AtomicBool>,
 }
 
-impl Screen {
+impl PickerScreen {
     /// Takes the terminal over. A panic gives it back too.
     pub(super) fn open() -> Result<Self, Failure> {
         let termination = Termination::shared().map_err(|error| Failure::io("watch for signals", error))?;
@@ -85,7 +85,7 @@ impl Screen {
     }
 }
 
-impl Drop for Screen {
+impl Drop for PickerScreen {
     fn drop(&mut self) {
         ratatui::restore();
         self.termination.is_deadly.store(!IS_HEEDED.load(Ordering::SeqCst), Ordering::SeqCst);

@@ -4,7 +4,7 @@ use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 use rejoin::{ConversationId, StoredConversation};
 
-use super::branches::Branch;
+use super::branches::BranchEnd;
 use crate::talk::reach::Reach;
 
 /// What a letter must add to the score of a long text. Scattered letters are in every text, and score less.
@@ -12,31 +12,31 @@ const PER_LETTER: u32 = 14;
 
 /// A line of the list.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Row {
+pub(super) enum PickerRow {
     /// A conversation, by its place in the list of all.
     Conversation(usize),
     /// A branch of it.
-    Branch(usize, Branch),
+    Branch(usize, BranchEnd),
 }
 
 /// What the list holds.
 #[derive(Debug)]
-pub(super) struct State {
+pub(super) struct PickerState {
     all: Vec<StoredConversation>,
     /// What is searched in: the title, and everything that is at hand.
     texts: Vec<(String, String)>,
     reach: Reach,
     query: String,
-    rows: Vec<Row>,
+    rows: Vec<PickerRow>,
     selected: usize,
-    unfolded: Option<(ConversationId, Vec<Branch>)>,
+    unfolded: Option<(ConversationId, Vec<BranchEnd>)>,
     said: Option<String>,
     /// The first line on the screen; the picture keeps it so that the list does not jump.
     pub(super) top: usize,
     matcher: Matcher,
 }
 
-impl State {
+impl PickerState {
     pub(super) fn new(all: Vec<StoredConversation>, reach: Reach) -> Self {
         let mut state = Self {
             all: Vec::new(),
@@ -62,7 +62,7 @@ impl State {
         self.reach = reach;
         self.refresh();
         let all = &self.all;
-        let same = |row: &Row| matches!(row, Row::Conversation(place) if Some(all[*place].id) == selected);
+        let same = |row: &PickerRow| matches!(row, PickerRow::Conversation(place) if Some(all[*place].id) == selected);
         self.selected = self.rows.iter().position(same).unwrap_or(0);
     }
 
@@ -74,7 +74,7 @@ impl State {
         &self.query
     }
 
-    pub(super) fn rows(&self) -> &[Row] {
+    pub(super) fn rows(&self) -> &[PickerRow] {
         &self.rows
     }
 
@@ -84,17 +84,17 @@ impl State {
 
     /// How many conversations match, and how many there are.
     pub(super) fn counts(&self) -> (usize, usize) {
-        let matching = self.rows.iter().filter(|row| matches!(row, Row::Conversation(_))).count();
+        let matching = self.rows.iter().filter(|row| matches!(row, PickerRow::Conversation(_))).count();
         (matching, self.all.len())
     }
 
-    pub(super) fn selected(&self) -> Option<&Row> {
+    pub(super) fn selected(&self) -> Option<&PickerRow> {
         self.rows.get(self.selected)
     }
 
-    pub(super) fn conversation_of(&self, row: &Row) -> &StoredConversation {
+    pub(super) fn conversation_of(&self, row: &PickerRow) -> &StoredConversation {
         match row {
-            Row::Conversation(place) | Row::Branch(place, _) => &self.all[*place],
+            PickerRow::Conversation(place) | PickerRow::Branch(place, _) => &self.all[*place],
         }
     }
 
@@ -137,7 +137,7 @@ impl State {
     }
 
     /// Shows the branches below the selected conversation.
-    pub(super) fn unfold(&mut self, branches: Vec<Branch>) {
+    pub(super) fn unfold(&mut self, branches: Vec<BranchEnd>) {
         let Some(id) = self.selected_conversation().map(|stored| stored.id) else { return };
         self.unfolded = Some((id, branches));
         self.refresh_and_select(id);
@@ -153,7 +153,7 @@ impl State {
     fn refresh_and_select(&mut self, id: ConversationId) {
         self.refresh();
         let all = &self.all;
-        let is_it = |row: &Row| matches!(row, Row::Conversation(place) if all[*place].id == id);
+        let is_it = |row: &PickerRow| matches!(row, PickerRow::Conversation(place) if all[*place].id == id);
         self.selected = self.rows.iter().position(is_it).unwrap_or(0);
     }
 
@@ -186,11 +186,11 @@ impl State {
         }
         self.rows.clear();
         for (_, place) in found {
-            self.rows.push(Row::Conversation(place));
+            self.rows.push(PickerRow::Conversation(place));
             if let Some((id, branches)) = &self.unfolded
                 && *id == self.all[place].id
             {
-                self.rows.extend(branches.iter().map(|branch| Row::Branch(place, branch.clone())));
+                self.rows.extend(branches.iter().map(|branch| PickerRow::Branch(place, branch.clone())));
             }
         }
         self.selected = self.selected.min(self.rows.len().saturating_sub(1));
@@ -219,17 +219,17 @@ mod tests {
         archive.list(&List { limit: 100, ..List::default() }).unwrap().items
     }
 
-    fn titles(state: &State) -> Vec<&str> {
+    fn titles(state: &PickerState) -> Vec<&str> {
         state.rows().iter().map(|row| state.conversation_of(row).title()).collect()
     }
 
-    fn typed(state: &mut State, text: &str) {
+    fn typed(state: &mut PickerState, text: &str) {
         text.chars().for_each(|letter| state.type_letter(letter));
     }
 
     #[test]
     fn letters_narrow_the_list_and_a_title_beats_a_mention() {
-        let mut state = State::new(
+        let mut state = PickerState::new(
             conversations(&[("Porto", "near lisbon"), ("Lisbon", "a trip"), ("Taxes", "2026")]),
             Reach::Project,
         );
@@ -243,7 +243,7 @@ mod tests {
 
     #[test]
     fn letters_scattered_over_a_long_text_are_no_match() {
-        let mut state = State::new(
+        let mut state = PickerState::new(
             conversations(&[("Porto", ""), ("Lisbon", "Tell me of the trip to Lisbon.")]),
             Reach::Project,
         );
@@ -255,7 +255,7 @@ mod tests {
 
     #[test]
     fn erasing_brings_everything_back() {
-        let mut state = State::new(conversations(&[("Porto", ""), ("Lisbon", "")]), Reach::Project);
+        let mut state = PickerState::new(conversations(&[("Porto", ""), ("Lisbon", "")]), Reach::Project);
 
         typed(&mut state, "zzz");
         let none = state.counts();
@@ -266,7 +266,7 @@ mod tests {
 
     #[test]
     fn the_selection_stays_inside() {
-        let mut state = State::new(conversations(&[("Porto", ""), ("Lisbon", "")]), Reach::Project);
+        let mut state = PickerState::new(conversations(&[("Porto", ""), ("Lisbon", "")]), Reach::Project);
 
         state.go(10);
         let down = state.place();
@@ -277,23 +277,23 @@ mod tests {
 
     #[test]
     fn branches_stand_below_their_conversation() {
-        let mut state = State::new(conversations(&[("Porto", ""), ("Lisbon", "")]), Reach::Project);
+        let mut state = PickerState::new(conversations(&[("Porto", ""), ("Lisbon", "")]), Reach::Project);
         let head: MessageId = "abcdef".parse().unwrap();
-        let branch = Branch { head, title: "On a budget".to_owned() };
+        let branch = BranchEnd { head, title: "On a budget".to_owned() };
 
         state.unfold(vec![branch.clone()]);
         let unfolded = state.rows().to_vec();
         state.fold();
 
-        let (first, second) = (Row::Conversation(0), Row::Conversation(1));
-        assert_eq!(unfolded, [first.clone(), Row::Branch(0, branch), second.clone()]);
+        let (first, second) = (PickerRow::Conversation(0), PickerRow::Conversation(1));
+        assert_eq!(unfolded, [first.clone(), PickerRow::Branch(0, branch), second.clone()]);
         assert_eq!(state.rows(), [first, second]);
     }
 
     #[test]
     fn the_selection_survives_another_reach() {
         let all = conversations(&[("Porto", ""), ("Lisbon", ""), ("Taxes", "")]);
-        let mut state = State::new(all[1..].to_vec(), Reach::Project);
+        let mut state = PickerState::new(all[1..].to_vec(), Reach::Project);
         state.go(1);
 
         state.replace(all, Reach::Everything);

@@ -8,7 +8,7 @@ use rejoin::{Block, Fields, Json, Media, MediaKind, Message, Text};
 use crate::context::Context;
 use crate::error::Failure;
 use crate::private;
-use crate::project_file::{Content, Reading, read_inside, read_own};
+use crate::project_file::{FileContent, FileReading, read_inside, read_own};
 use crate::ui::{clean, size};
 
 /// The largest text file that is attached: more crowds out the conversation.
@@ -22,7 +22,7 @@ const ATTACHED: &str = "attached";
 
 /// What came of the names in a message.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Attached {
+pub(super) struct AttachedFiles {
     /// The message, with `@@` as `@`.
     pub(super) text: String,
     pub(super) blocks: Vec<Block>,
@@ -32,8 +32,8 @@ pub(super) struct Attached {
 }
 
 /// Reads the files that a message names. A name may be relative to the working directory, or absolute.
-pub(super) fn attach(context: &Context, text: &str) -> Result<Attached, Failure> {
-    let mut attached = Attached::default();
+pub(super) fn attach(context: &Context, text: &str) -> Result<AttachedFiles, Failure> {
+    let mut attached = AttachedFiles::default();
     let mut rest = text;
     // A text of several lines is often pasted, and there `@` begins other things too.
     let is_pasted = text.trim().contains('\n');
@@ -155,17 +155,17 @@ fn read(context: &Context, name: &str) -> Result<Option<Attachable>, Failure> {
     let attempt = || format!("attach `{name}`");
     let refused = |why: String| Failure::invalid(attempt()).because(why);
     match reading(context, name) {
-        Reading::Content(content) => attachable(content).map(Some).map_err(refused),
-        Reading::Absent => Ok(None),
-        Reading::Outside => Err(refused("it is a link that leads out of the project".to_owned())
+        FileReading::Content(content) => attachable(content).map(Some).map_err(refused),
+        FileReading::Absent => Ok(None),
+        FileReading::Outside => Err(refused("it is a link that leads out of the project".to_owned())
             .hint("name the file itself, with its full path")),
-        Reading::Irregular => Err(refused("it is not a regular file".to_owned())),
-        Reading::Foreign(foreign) => Err(refused(foreign.to_string()).hint(private::remedy(&foreign))),
-        Reading::Failed(error) => Err(Failure::io(attempt(), error)),
+        FileReading::Irregular => Err(refused("it is not a regular file".to_owned())),
+        FileReading::Foreign(foreign) => Err(refused(foreign.to_string()).hint(private::remedy(&foreign))),
+        FileReading::Failed(error) => Err(Failure::io(attempt(), error)),
     }
 }
 
-fn reading(context: &Context, name: &str) -> Reading {
+fn reading(context: &Context, name: &str) -> FileReading {
     let surroundings = &context.surroundings;
     if let Some(below) = name.strip_prefix("~/")
         && let Some(home) = &surroundings.home
@@ -181,7 +181,7 @@ fn reading(context: &Context, name: &str) -> Reading {
     read_inside(&working.join(name), root, LARGEST_IMAGE)
 }
 
-fn attachable(content: Content) -> Result<Attachable, String> {
+fn attachable(content: FileContent) -> Result<Attachable, String> {
     if let Some(kind) = image_kind(&content.bytes) {
         if !content.is_whole {
             return Err(format!("it is larger than {}", size::bytes(LARGEST_IMAGE as u64)));
@@ -211,7 +211,7 @@ fn image_kind(bytes: &[u8]) -> Option<&'static str> {
     }
 }
 
-impl Attached {
+impl AttachedFiles {
     fn add(&mut self, name: &str, file: Attachable) {
         // A file that is named again is attached already.
         if !self.names.insert(name.to_owned()) {
@@ -294,7 +294,7 @@ mod tests {
 
     #[test]
     fn a_file_that_is_named_twice_is_attached_once() {
-        let mut attached = Attached::default();
+        let mut attached = AttachedFiles::default();
 
         attached.add("a.txt", Attachable::Text("one\n".to_owned()));
         attached.add("a.txt", Attachable::Text("one\n".to_owned()));

@@ -8,21 +8,21 @@ use tokio::sync::mpsc;
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::TypedAhead;
-use super::show::{End, Hushed, Kept, Show, TICK};
+use super::show::{ArrivedReply, Hushed, TICK, TurnDisplay, TurnEnd};
 use crate::error::Failure;
 
 /// Compacts, and returns what that did; none when it was stopped with Ctrl+C, or Esc where what is typed is
 /// kept. Stopping leaves everything as it was.
 pub(crate) async fn compact(
     talk: &mut Talk,
-    show: &mut dyn Show,
+    show: &mut dyn TurnDisplay,
     ahead: &mut TypedAhead,
 ) -> Result<Option<Compacted>, Failure> {
     let _hushed = Hushed::begin();
     let mut interrupts =
         signal(SignalKind::interrupt()).map_err(|error| Failure::io("watch for Ctrl+C", error))?;
     let (events, mut heard) = mpsc::unbounded_channel();
-    let mut teller = Teller { show, warning: None };
+    let mut teller = CompactionTeller { show, warning: None };
     let outcome = {
         let mut work = pin!(talk.compact(&events));
         let mut ticks = interval(TICK);
@@ -43,19 +43,19 @@ pub(crate) async fn compact(
     while let Ok(event) = heard.try_recv() {
         teller.tell(event)?;
     }
-    let Teller { show, .. } = teller;
+    let CompactionTeller { show, .. } = teller;
     match outcome {
         Some(Ok(compacted)) => {
-            show.end(&End::Compacted)?;
+            show.end(&TurnEnd::Compacted)?;
             Ok(Some(compacted))
         }
         Some(Err(error)) => {
-            show.end(&End::Failed)?;
+            show.end(&TurnEnd::Failed)?;
             Err(error.into())
         }
         None => {
             let conversation = talk.recorder().conversation();
-            show.end(&End::Interrupted { kept: Kept::Nothing, conversation })?;
+            show.end(&TurnEnd::Interrupted { kept: ArrivedReply::Nothing, conversation })?;
             Ok(None)
         }
     }
@@ -63,12 +63,12 @@ pub(crate) async fn compact(
 
 /// Tells what happens. A failure says itself what its last warning said, so a
 /// warning waits for what comes next.
-struct Teller<'a> {
-    show: &'a mut dyn Show,
+struct CompactionTeller<'a> {
+    show: &'a mut dyn TurnDisplay,
     warning: Option<TurnEvent>,
 }
 
-impl Teller<'_> {
+impl CompactionTeller<'_> {
     fn tell(&mut self, event: TurnEvent) -> Result<(), Failure> {
         if let Some(warning) = self.warning.take() {
             self.show.event(warning)?;

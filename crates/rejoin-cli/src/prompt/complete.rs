@@ -21,7 +21,7 @@ const OFFERED: usize = 30;
 const SAID: usize = 50;
 
 /// Where names are looked up.
-pub(super) struct Place {
+pub(super) struct NameScope {
     pub(super) archive: Archive,
     pub(super) conversation: ConversationId,
     pub(super) project: Option<String>,
@@ -33,11 +33,11 @@ pub(super) struct Place {
 /// Completes the names of commands, files, conversations and messages.
 #[derive(Clone, Default)]
 pub(super) struct Completions {
-    place: Arc<Mutex<Option<Place>>>,
+    place: Arc<Mutex<Option<NameScope>>>,
 }
 
 impl Completions {
-    pub(super) fn look_in(&self, place: Place) {
+    pub(super) fn look_in(&self, place: NameScope) {
         *self.place.lock().unwrap_or_else(PoisonError::into_inner) = Some(place);
     }
 
@@ -101,14 +101,14 @@ fn formats() -> Vec<(String, String)> {
     export_formats().into_iter().map(|(name, about)| (name.to_owned(), about)).collect()
 }
 
-fn conversations(place: &Place) -> Vec<(String, String)> {
+fn conversations(place: &NameScope) -> Vec<(String, String)> {
     let list = List { project: place.project.clone(), limit: OFFERED, ..List::default() };
     let Ok(listed) = place.archive.list(&list) else { return Vec::new() };
     let others = listed.items.iter().filter(|stored| stored.id != place.conversation && stored.messages > 0);
     others.map(|stored| (stored.id.short().to_string(), named::title(stored))).collect()
 }
 
-fn messages(place: &Place) -> Vec<(String, String)> {
+fn messages(place: &NameScope) -> Vec<(String, String)> {
     let found =
         place.archive.reader().all_messages(place.conversation, Order::NewestFirst, 0, OFFERED as u64);
     let Ok(found) = found else { return Vec::new() };

@@ -2,7 +2,7 @@
 
 /// What a line means.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Line<'a> {
+pub(super) enum PromptInput<'a> {
     Nothing,
     Message(String),
     /// The name without its slash, and what follows it.
@@ -14,25 +14,29 @@ pub(super) enum Line<'a> {
 }
 
 /// Reads a line. Two slashes, or two exclamation marks, stand for one at the beginning of a message.
-pub(super) fn read(text: &str) -> Line<'_> {
+pub(super) fn read(text: &str) -> PromptInput<'_> {
     let trimmed = text.trim();
     if trimmed.is_empty() {
-        return Line::Nothing;
+        return PromptInput::Nothing;
     }
     if let Some(rest) = trimmed.strip_prefix("//") {
-        return Line::Message(format!("/{rest}"));
+        return PromptInput::Message(format!("/{rest}"));
     }
     if let Some(rest) = trimmed.strip_prefix("!!") {
-        return Line::Message(format!("!{rest}"));
+        return PromptInput::Message(format!("!{rest}"));
     }
     if let Some(command) = trimmed.strip_prefix('!') {
-        return Line::Shell(command.trim());
+        return PromptInput::Shell(command.trim());
     }
     let Some(rest) = trimmed.strip_prefix('/') else {
-        return if is_stop(trimmed) { Line::Stop } else { Line::Message(text.trim_end().to_owned()) };
+        return if is_stop(trimmed) {
+            PromptInput::Stop
+        } else {
+            PromptInput::Message(text.trim_end().to_owned())
+        };
     };
     let (name, argument) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
-    Line::Command(name, argument.trim())
+    PromptInput::Command(name, argument.trim())
 }
 
 /// Only this sentence alone stops a conversation; within a longer message it is for the model.
@@ -62,17 +66,17 @@ mod tests {
         ];
 
         let expected = [
-            Line::Nothing,
-            Line::Nothing,
-            Line::Message("hello".to_owned()),
-            Line::Message("  indented".to_owned()),
-            Line::Command("tree", ""),
-            Line::Command("title", "A new\ntitle"),
-            Line::Message("/etc is full".to_owned()),
-            Line::Command("", ""),
-            Line::Shell("git status"),
-            Line::Shell(""),
-            Line::Message("!important".to_owned()),
+            PromptInput::Nothing,
+            PromptInput::Nothing,
+            PromptInput::Message("hello".to_owned()),
+            PromptInput::Message("  indented".to_owned()),
+            PromptInput::Command("tree", ""),
+            PromptInput::Command("title", "A new\ntitle"),
+            PromptInput::Message("/etc is full".to_owned()),
+            PromptInput::Command("", ""),
+            PromptInput::Shell("git status"),
+            PromptInput::Shell(""),
+            PromptInput::Message("!important".to_owned()),
         ];
         assert_eq!(lines.map(read), expected);
     }
@@ -86,10 +90,10 @@ mod tests {
         ];
 
         let expected = [
-            Line::Stop,
-            Line::Stop,
-            Line::Message("let's stop here and write the test".to_owned()),
-            Line::Message("should we say let's stop here?".to_owned()),
+            PromptInput::Stop,
+            PromptInput::Stop,
+            PromptInput::Message("let's stop here and write the test".to_owned()),
+            PromptInput::Message("should we say let's stop here?".to_owned()),
         ];
         assert_eq!(lines.map(read), expected);
     }

@@ -24,21 +24,23 @@ use tokio::runtime::Runtime;
 
 pub(crate) use self::attach::attached_as;
 pub(crate) use self::compacting::compact;
-pub(crate) use self::show::{Course, End, LossReport, Show, Thinking, again, choose, tell_unsaved};
-pub(crate) use self::turn::{Outcome, not_saved, settle, turn};
+pub(crate) use self::show::{
+    Course, LossReport, ThinkingDisplay, TurnDisplay, TurnEnd, again, choose, tell_unsaved,
+};
+pub(crate) use self::turn::{TurnOutcome, not_saved, settle, turn};
 pub(crate) use self::typed_ahead::TypedAhead;
 
 use self::commands::After;
 use self::history::Past;
-use self::line::Line;
-use self::reader::{Reader, Typed};
+use self::line::PromptInput;
+use self::reader::{LineReader, Typed};
 use crate::context::Context;
 use crate::error::Failure;
 use crate::git::commit_session;
 use crate::retention::{RetentionWorker, question};
-use crate::talk::idle::Watch;
+use crate::talk::idle::IdleWatch;
 use crate::talk::stop;
-use crate::talk::{FirstSave, GRACE, Overrides, Session, Start, Unsaved};
+use crate::talk::{FirstSave, GRACE, Session, SessionOverrides, Start, UnsavedReason};
 use crate::ui::clean;
 use crate::ui::paint::Meaning;
 use crate::ui::size;
@@ -49,10 +51,10 @@ pub(crate) struct Prompt<'a> {
     context: &'a Context,
     runtime: &'a Runtime,
     session: Session,
-    overrides: Overrides,
+    overrides: SessionOverrides,
     keeping: Keeping,
-    thinking: Thinking,
-    reader: Reader,
+    thinking: ThinkingDisplay,
+    reader: LineReader,
     past: Past,
     retention_worker: RetentionWorker,
     is_unsaved: bool,
@@ -75,19 +77,19 @@ pub(crate) enum Keeping {
     Off,
 }
 
-impl From<Option<&Unsaved>> for Keeping {
-    fn from(unsaved: Option<&Unsaved>) -> Self {
+impl From<Option<&UnsavedReason>> for Keeping {
+    fn from(unsaved: Option<&UnsavedReason>) -> Self {
         match unsaved {
             None => Self::Kept,
-            Some(Unsaved::Incognito) => Self::Incognito,
-            Some(Unsaved::Disabled { .. } | Unsaved::Memory { .. }) => Self::Off,
+            Some(UnsavedReason::Incognito) => Self::Incognito,
+            Some(UnsavedReason::Disabled { .. } | UnsavedReason::Memory { .. }) => Self::Off,
         }
     }
 }
 
 /// How the prompt is left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
+enum PromptExit {
     /// The conversation may go on any time.
     Left,
     /// The conversation was stopped, and how to come back is told.
@@ -99,7 +101,7 @@ pub(crate) fn open(
     context: &Context,
     runtime: &Runtime,
     start: &Start,
-    overrides: &Overrides,
+    overrides: &SessionOverrides,
     first: Option<String>,
 ) -> Result<(), Failure> {
     let session = runtime.block_on(async { Session::begin(context, start, overrides, FirstSave::AtOnce) })?;
@@ -111,8 +113,8 @@ pub(crate) fn open(
         session,
         overrides: overrides.clone(),
         keeping,
-        thinking: Thinking::default(),
-        reader: Reader::open(context, past.take_lines())?,
+        thinking: ThinkingDisplay::default(),
+        reader: LineReader::open(context, past.take_lines())?,
         past,
         retention_worker: RetentionWorker::idle(),
         is_unsaved: false,
@@ -128,7 +130,7 @@ pub(crate) fn open(
     }
     match prompt.serve() {
         // A terminal that is gone shows nothing, but the conversation is still paused.
-        Err(_) if prompt.reader.is_hung_up() => prompt.leave(Way::Left),
+        Err(_) if prompt.reader.is_hung_up() => prompt.leave(PromptExit::Left),
         outcome => outcome,
     }
 }
@@ -140,7 +142,7 @@ impl Prompt<'_> {
             self.tell_saving()?;
             self.tell_retention()?;
             self.prepare_reader();
-            let watch = Watch::start(self.context, &self.session.archive, self.session.conversation());
+            let watch = IdleWatch::start(self.context, &self.session.archive, self.session.conversation());
             let typed = self.reader.read();
             if let Some(told) = watch.finish() {
                 self.dim(&told)?;
@@ -156,16 +158,18 @@ impl Prompt<'_> {
                     let (Typed::Text(text) | Typed::Key(text)) = typed else { continue };
                     match self.take(&text)? {
                         After::Stay => {}
-                        After::Leave => return self.leave(Way::Left),
-                        After::Stopped => return self.leave(Way::Stopped),
+                        After::Leave => return self.leave(PromptExit::Left),
+                        After::Stopped => return self.leave(PromptExit::Stopped),
                     }
                 }
-                Typed::Interrupt if is_twice(interrupted_at, Instant::now()) => return self.leave(Way::Left),
+                Typed::Interrupt if is_twice(interrupted_at, Instant::now()) => {
+                    return self.leave(PromptExit::Left);
+                }
                 Typed::Interrupt => {
                     interrupted_at = Some(Instant::now());
                     self.dim("Press Ctrl+C again to exit.")?;
                 }
-                Typed::End => return self.leave(Way::Left),
+                Typed::End => return self.leave(PromptExit::Left),
             }
         }
     }
@@ -173,11 +177,11 @@ impl Prompt<'_> {
     /// Does what a line asks for. A failure is told, and the prompt goes on.
     fn take(&mut self, text: &str) -> Result<After, Failure> {
         let outcome = match line::read(text) {
-            Line::Nothing => return Ok(After::Stay),
-            Line::Message(message) => self.say(&message).map(|()| After::Stay),
-            Line::Stop => commands::run(self, "stop", ""),
-            Line::Command(name, argument) => commands::run(self, name, argument),
-            Line::Shell(command) => self.shell(command).map(|()| After::Stay),
+            PromptInput::Nothing => return Ok(After::Stay),
+            PromptInput::Message(message) => self.say(&message).map(|()| After::Stay),
+            PromptInput::Stop => commands::run(self, "stop", ""),
+            PromptInput::Command(name, argument) => commands::run(self, name, argument),
+            PromptInput::Shell(command) => self.shell(command).map(|()| After::Stay),
         };
         self.report(outcome)
     }
@@ -332,7 +336,7 @@ impl Prompt<'_> {
     }
 
     fn prepare_reader(&mut self) {
-        let names = complete::Place {
+        let names = complete::NameScope {
             archive: self.session.archive.clone(),
             conversation: self.session.conversation(),
             project: self.context.project_key(&self.session.archive).ok(),
@@ -343,7 +347,7 @@ impl Prompt<'_> {
     }
 
     /// Waits for what is not saved, then says how to come back.
-    fn leave(&mut self, way: Way) -> Result<(), Failure> {
+    fn leave(&mut self, way: PromptExit) -> Result<(), Failure> {
         let mut state = self.session.talk.recorder().watch();
         let left = state.state();
         if let SavingState::Waiting { messages: messages @ 1.., reason } = left {
@@ -364,7 +368,7 @@ impl Prompt<'_> {
             }
         }
         let has_something = !self.session.talk.history().is_empty();
-        let parted = if self.keeping == Keeping::Kept && has_something && way == Way::Left {
+        let parted = if self.keeping == Keeping::Kept && has_something && way == PromptExit::Left {
             self.part()
         } else {
             Ok(())
@@ -378,7 +382,7 @@ impl Prompt<'_> {
     /// Pauses the conversation and says how to come back, if there is something to come back to.
     fn part(&self) -> Result<(), Failure> {
         let short = self.session.conversation().short();
-        match self.runtime.block_on(self.session.stop(stop::End::Pause)) {
+        match self.runtime.block_on(self.session.stop(stop::StopMode::Pause)) {
             Err(failure) if failure.is_not_found() => {
                 return self.line(Meaning::Warning, &format!("Conversation {short} was deleted meanwhile."));
             }

@@ -9,7 +9,7 @@ use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
 
 use super::TypedAhead;
-use super::complete::{Completions, Place};
+use super::complete::{Completions, NameScope};
 use super::editor::{self, Continued, INTERRUPT};
 use super::hangup::{self, Hangup};
 use super::sign::Sign;
@@ -30,7 +30,7 @@ pub(super) enum Typed {
 }
 
 /// Reads lines from the keyboard.
-pub(super) struct Reader {
+pub(super) struct LineReader {
     editor: Option<Box<Reedline>>,
     completions: Completions,
     continued: Continued,
@@ -42,7 +42,7 @@ pub(super) struct Reader {
     guard: Option<JoinHandle<()>>,
 }
 
-impl Reader {
+impl LineReader {
     pub(super) fn open(context: &Context, lines: Vec<String>) -> Result<Self, Failure> {
         let is_dumb = context.surroundings.variable("TERM").is_none_or(|term| term == "dumb");
         let (completions, continued) = (Completions::default(), Continued::default());
@@ -65,7 +65,7 @@ impl Reader {
     }
 
     /// Gets ready for a line: where names are looked up, and whether everything is saved.
-    pub(super) fn prepare(&mut self, place: Place, state: SavingWatch, runtime: &Runtime) {
+    pub(super) fn prepare(&mut self, place: NameScope, state: SavingWatch, runtime: &Runtime) {
         self.sign = Some(Sign { state: state.clone(), keeping: place.keeping });
         let (archive, conversation, keeping) = (place.archive.clone(), place.conversation, place.keeping);
         self.completions.look_in(place);
@@ -161,7 +161,7 @@ impl Reader {
     }
 }
 
-impl Drop for Reader {
+impl Drop for LineReader {
     fn drop(&mut self) {
         for task in [self.watch.take(), self.guard.take()].into_iter().flatten() {
             task.abort();
@@ -169,7 +169,7 @@ impl Drop for Reader {
     }
 }
 
-impl fmt::Debug for Reader {
+impl fmt::Debug for LineReader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Reader").field("offered", &self.offered).finish_non_exhaustive()
     }

@@ -9,13 +9,13 @@ use tokio::sync::mpsc;
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::TypedAhead;
-use super::show::{Course, End, Hushed, Kept, Show, TICK};
+use super::show::{ArrivedReply, Course, Hushed, TICK, TurnDisplay, TurnEnd};
 use crate::config::choices::OnSaveError;
 use crate::error::{Failure, Kind};
 
 /// How a turn went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Outcome {
+pub(crate) enum TurnOutcome {
     Complete,
     Interrupted,
 }
@@ -26,10 +26,10 @@ pub(crate) enum Outcome {
 pub(crate) async fn turn(
     talk: &mut Talk,
     message: Message,
-    show: &mut dyn Show,
+    show: &mut dyn TurnDisplay,
     ahead: &mut TypedAhead,
     on_error: OnSaveError,
-) -> Result<Outcome, Failure> {
+) -> Result<TurnOutcome, Failure> {
     let _hushed = Hushed::begin();
     let mut interrupts =
         signal(SignalKind::interrupt()).map_err(|error| Failure::io("watch for Ctrl+C", error))?;
@@ -41,61 +41,68 @@ pub(crate) async fn turn(
         ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
         loop {
             if ahead.poll() {
-                break Way::Stopped(Ok(()));
+                break TurnWay::Stopped(Ok(()));
             }
             tokio::select! {
                 biased;
-                _ = interrupts.recv() => break Way::Stopped(Ok(())),
+                _ = interrupts.recv() => break TurnWay::Stopped(Ok(())),
                 Some(event) = heard.recv() => match show.event(event) {
                     Ok(Course::Go) => {}
-                    Ok(Course::Stop) => break Way::Stopped(Ok(())),
-                    Err(failure) => break Way::Stopped(Err(failure)),
+                    Ok(Course::Stop) => break TurnWay::Stopped(Ok(())),
+                    Err(failure) => break TurnWay::Stopped(Err(failure)),
                 },
                 Some(now) = state.changed() => {
                     if let Err(failure) = heed(&now, show, on_error) {
-                        break Way::Stopped(Err(failure));
+                        break TurnWay::Stopped(Err(failure));
                     }
                 }
-                outcome = &mut turn => break Way::Ended(outcome),
+                outcome = &mut turn => break TurnWay::Ended(outcome),
                 _ = ticks.tick() => show.tick()?,
             }
         }
     };
     let shown = show_rest(&mut heard, show);
     let way = match course {
-        Way::Ended(Ok(ended)) => {
+        TurnWay::Ended(Ok(ended)) => {
             let now = state.state();
             shown.and_then(|()| heed(&now, show, on_error))?;
             let (model, fullness) = (talk.model().to_owned(), talk.fullness());
             let conversation = talk.recorder().conversation();
-            show.end(&End::Complete { ended, conversation, model, fullness })?;
-            return Ok(Outcome::Complete);
+            show.end(&TurnEnd::Complete { ended, conversation, model, fullness })?;
+            return Ok(TurnOutcome::Complete);
         }
-        Way::Ended(Err(error)) => Err(Failure::from(error)),
-        Way::Stopped(why) => why,
+        TurnWay::Ended(Err(error)) => Err(Failure::from(error)),
+        TurnWay::Stopped(why) => why,
     };
     // A reply that cannot be kept must not hide why the turn ended.
-    let kept = if talk.interrupt(&events).await.unwrap_or(false) { Kept::Part } else { Kept::Nothing };
+    let kept = if talk.interrupt(&events).await.unwrap_or(false) {
+        ArrivedReply::Part
+    } else {
+        ArrivedReply::Nothing
+    };
     shown.and(show_rest(&mut heard, show)).ok();
     match way {
         Ok(()) => {
             let conversation = talk.recorder().conversation();
-            show.end(&End::Interrupted { kept, conversation })?;
-            Ok(Outcome::Interrupted)
+            show.end(&TurnEnd::Interrupted { kept, conversation })?;
+            Ok(TurnOutcome::Interrupted)
         }
         Err(failure) => {
-            show.end(&End::Failed).ok();
+            show.end(&TurnEnd::Failed).ok();
             Err(failure)
         }
     }
 }
 
-enum Way {
+enum TurnWay {
     Ended(rejoin_agent::Result<rejoin_agent::Ended>),
     Stopped(Result<(), Failure>),
 }
 
-fn show_rest(heard: &mut mpsc::UnboundedReceiver<TurnEvent>, show: &mut dyn Show) -> Result<(), Failure> {
+fn show_rest(
+    heard: &mut mpsc::UnboundedReceiver<TurnEvent>,
+    show: &mut dyn TurnDisplay,
+) -> Result<(), Failure> {
     while let Ok(event) = heard.try_recv() {
         show.event(event)?;
     }
@@ -103,7 +110,7 @@ fn show_rest(heard: &mut mpsc::UnboundedReceiver<TurnEvent>, show: &mut dyn Show
 }
 
 /// Tells whether what was said is saved; it is a failure where the user wants it to be one.
-fn heed(state: &SavingState, show: &mut dyn Show, on_error: OnSaveError) -> Result<(), Failure> {
+fn heed(state: &SavingState, show: &mut dyn TurnDisplay, on_error: OnSaveError) -> Result<(), Failure> {
     if let (SavingState::Waiting { reason, .. }, OnSaveError::Fail) = (state, on_error) {
         return Err(not_saved(reason));
     }
@@ -169,10 +176,10 @@ mod tests {
     /// Answers the first text in its own way.
     struct Reader {
         answer: fn() -> Result<Course, Failure>,
-        ends: Vec<Kept>,
+        ends: Vec<ArrivedReply>,
     }
 
-    impl Show for Reader {
+    impl TurnDisplay for Reader {
         fn event(&mut self, event: TurnEvent) -> Result<Course, Failure> {
             match event {
                 TurnEvent::Piece(Piece::Text(_)) => (self.answer)(),
@@ -188,8 +195,8 @@ mod tests {
             Ok(())
         }
 
-        fn end(&mut self, end: &End) -> Result<(), Failure> {
-            if let End::Interrupted { kept, .. } = end {
+        fn end(&mut self, end: &TurnEnd) -> Result<(), Failure> {
+            if let TurnEnd::Interrupted { kept, .. } = end {
                 self.ends.push(*kept);
             }
             Ok(())
@@ -228,7 +235,7 @@ mod tests {
         .await
         .unwrap();
 
-        assert_eq!((outcome, reader.ends), (Outcome::Interrupted, vec![Kept::Part]));
+        assert_eq!((outcome, reader.ends), (TurnOutcome::Interrupted, vec![ArrivedReply::Part]));
         assert_eq!(kept(&archive, id), words_and_a_part());
     }
 

@@ -4,7 +4,7 @@ use rejoin_agent::{Api, ApiKey, KeySource};
 
 use crate::context::Context;
 use crate::error::Failure;
-use crate::provider::{Entry, Keyring, Known};
+use crate::provider::{Keyring, KeyringEntry, KnownProvider};
 
 /// Where a key was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub(crate) struct FoundKey {
 }
 
 /// Looks for a provider's key: in its variable, its command, the keyring.
-pub(crate) fn find_key(context: &Context, known: &Known) -> Result<FoundKey, Failure> {
+pub(crate) fn find_key(context: &Context, known: &KnownProvider) -> Result<FoundKey, Failure> {
     KeyFinder::new(context).find(known)
 }
 
@@ -48,7 +48,7 @@ impl<'a> KeyFinder<'a> {
         Self { context, trouble: None }
     }
 
-    pub(crate) fn find(&mut self, known: &Known) -> Result<FoundKey, Failure> {
+    pub(crate) fn find(&mut self, known: &KnownProvider) -> Result<FoundKey, Failure> {
         let found = |place, source| Ok(FoundKey { place, source, keyring: None });
         let here = &self.context.surroundings;
         let set = known.key_variable.as_deref().and_then(|name| Some((name, here.variable(name)?)));
@@ -65,7 +65,7 @@ impl<'a> KeyFinder<'a> {
         }
         let place = if known.needs_key { KeyPlace::Missing } else { KeyPlace::NotNeeded };
         if self.trouble.is_none() {
-            match Keyring::of(here).read(&Entry::provider(&known.name)) {
+            match Keyring::of(here).read(&KeyringEntry::provider(&known.name)) {
                 Ok(Some(text)) => {
                     return found(KeyPlace::Keyring, KeySource::Value(read(&text, known, "the keyring")?));
                 }
@@ -77,7 +77,7 @@ impl<'a> KeyFinder<'a> {
     }
 }
 
-fn read(text: &str, known: &Known, place: &str) -> Result<ApiKey, Failure> {
+fn read(text: &str, known: &KnownProvider, place: &str) -> Result<ApiKey, Failure> {
     ApiKey::new(text).map_err(|error| {
         Failure::from(error).during(format!("read the key of `{}` from {place}", known.name))
     })

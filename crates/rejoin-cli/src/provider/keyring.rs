@@ -18,7 +18,7 @@ const WATCHED: Duration = Duration::from_secs(60);
 
 /// One thing that the keyring keeps.
 #[derive(Clone, Debug)]
-pub(crate) struct Entry {
+pub(crate) struct KeyringEntry {
     /// What it is found by, beside that it is ours.
     attributes: Vec<(&'static str, String)>,
     /// What people see in the system's own program.
@@ -27,7 +27,7 @@ pub(crate) struct Entry {
     what: String,
 }
 
-impl Entry {
+impl KeyringEntry {
     /// The key of a provider.
     pub(crate) fn provider(name: &str) -> Self {
         Self {
@@ -62,13 +62,13 @@ impl Keyring {
     }
 
     /// What an entry holds; none when there is no such entry.
-    pub(crate) fn read(self, entry: &Entry) -> Result<Option<String>, Unusable> {
+    pub(crate) fn read(self, entry: &KeyringEntry) -> Result<Option<String>, Unusable> {
         let wanted = entry.clone();
         self.ask(format!("look for {} in the keyring", entry.what), move || service::read(&wanted))
     }
 
     /// Keeps a text in an entry in place of an older one.
-    pub(crate) fn write(self, entry: &Entry, text: Secret) -> Result<(), Unusable> {
+    pub(crate) fn write(self, entry: &KeyringEntry, text: Secret) -> Result<(), Unusable> {
         let wanted = entry.clone();
         self.ask(format!("keep {} in the keyring", entry.what), move || {
             service::write(&wanted, text.as_bytes())
@@ -76,7 +76,7 @@ impl Keyring {
     }
 
     /// Removes an entry. Answers whether there was one.
-    pub(crate) fn remove(self, entry: &Entry) -> Result<bool, Unusable> {
+    pub(crate) fn remove(self, entry: &KeyringEntry) -> Result<bool, Unusable> {
         let wanted = entry.clone();
         self.ask(format!("remove {} from the keyring", entry.what), move || service::remove(&wanted))
     }
@@ -104,12 +104,12 @@ impl Keyring {
 pub(crate) struct Unusable {
     pub(crate) attempt: String,
     pub(crate) why: String,
-    pub(crate) reach: Reach,
+    pub(crate) reach: KeyringReach,
 }
 
 /// Whether a keyring that cannot be used is one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reach {
+pub(crate) enum KeyringReach {
     /// There is one, which may answer the next time.
     Silent,
     /// This machine has none.
@@ -119,13 +119,13 @@ pub(crate) enum Reach {
 /// Why a keyring did not do what it was asked.
 #[derive(Debug)]
 struct Trouble {
-    reach: Reach,
+    reach: KeyringReach,
     why: String,
 }
 
 impl From<String> for Trouble {
     fn from(why: String) -> Self {
-        Self { reach: Reach::Silent, why }
+        Self { reach: KeyringReach::Silent, why }
     }
 }
 
@@ -144,15 +144,15 @@ mod service {
     use secret_service::blocking::{Collection, Item, SecretService};
     use secret_service::{EncryptionType, Error};
 
-    use super::{Entry, Reach, Trouble};
+    use super::{KeyringEntry, KeyringReach, Trouble};
 
     /// What an item of ours is found by.
-    fn attributes(entry: &Entry) -> HashMap<&str, &str> {
+    fn attributes(entry: &KeyringEntry) -> HashMap<&str, &str> {
         let own = entry.attributes.iter().map(|(name, value)| (*name, value.as_str()));
         std::iter::once(("application", "rejoin")).chain(own).collect()
     }
 
-    pub(super) fn read(entry: &Entry) -> Result<Option<String>, Trouble> {
+    pub(super) fn read(entry: &KeyringEntry) -> Result<Option<String>, Trouble> {
         let service = connect()?;
         let items = found(&service, entry)?;
         let Some(item) = items.first() else { return Ok(None) };
@@ -160,7 +160,7 @@ mod service {
         String::from_utf8(secret).map(Some).map_err(|_| "what it holds is not text".to_owned().into())
     }
 
-    pub(super) fn write(entry: &Entry, text: &[u8]) -> Result<(), Trouble> {
+    pub(super) fn write(entry: &KeyringEntry, text: &[u8]) -> Result<(), Trouble> {
         let service = connect()?;
         let collection = service.get_default_collection().map_err(|error| match error {
             Error::NoResult => {
@@ -173,7 +173,7 @@ mod service {
         made.map(drop).map_err(|error| told(&error))
     }
 
-    pub(super) fn remove(entry: &Entry) -> Result<bool, Trouble> {
+    pub(super) fn remove(entry: &KeyringEntry) -> Result<bool, Trouble> {
         let service = connect()?;
         let items = found(&service, entry)?;
         for item in &items {
@@ -183,12 +183,12 @@ mod service {
     }
 
     fn connect() -> Result<SecretService<'static>, Trouble> {
-        let absent = |error: Error| Trouble { reach: Reach::Absent, ..told(&error) };
+        let absent = |error: Error| Trouble { reach: KeyringReach::Absent, ..told(&error) };
         SecretService::connect(EncryptionType::Dh).map_err(absent)
     }
 
     /// The items of an entry, unlocked.
-    fn found<'a>(service: &'a SecretService<'a>, entry: &Entry) -> Result<Vec<Item<'a>>, Trouble> {
+    fn found<'a>(service: &'a SecretService<'a>, entry: &KeyringEntry) -> Result<Vec<Item<'a>>, Trouble> {
         let found = service.search_items(attributes(entry)).map_err(|error| told(&error))?;
         for item in &found.locked {
             item.unlock().map_err(|error| told(&error))?;
@@ -215,19 +215,19 @@ mod service {
 
 #[cfg(not(all(feature = "keyring", target_os = "linux")))]
 mod service {
-    use super::{Entry, Reach, Trouble};
+    use super::{KeyringEntry, KeyringReach, Trouble};
 
     const WHY: &str = "this build cannot use a keyring: it was made without the feature `keyring`";
 
-    pub(super) fn read(_entry: &Entry) -> Result<Option<String>, Trouble> {
-        Err(Trouble { reach: Reach::Absent, why: WHY.to_owned() })
+    pub(super) fn read(_entry: &KeyringEntry) -> Result<Option<String>, Trouble> {
+        Err(Trouble { reach: KeyringReach::Absent, why: WHY.to_owned() })
     }
 
-    pub(super) fn write(_entry: &Entry, _text: &[u8]) -> Result<(), Trouble> {
-        Err(Trouble { reach: Reach::Absent, why: WHY.to_owned() })
+    pub(super) fn write(_entry: &KeyringEntry, _text: &[u8]) -> Result<(), Trouble> {
+        Err(Trouble { reach: KeyringReach::Absent, why: WHY.to_owned() })
     }
 
-    pub(super) fn remove(_entry: &Entry) -> Result<bool, Trouble> {
-        Err(Trouble { reach: Reach::Absent, why: WHY.to_owned() })
+    pub(super) fn remove(_entry: &KeyringEntry) -> Result<bool, Trouble> {
+        Err(Trouble { reach: KeyringReach::Absent, why: WHY.to_owned() })
     }
 }

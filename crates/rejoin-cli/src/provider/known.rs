@@ -13,7 +13,7 @@ use crate::suggest::nearest;
 
 /// A provider that can be talked to. What is configured stands above the preset of the same name.
 #[derive(Clone, Debug)]
-pub(crate) struct Known {
+pub(crate) struct KnownProvider {
     pub(crate) name: String,
     pub(crate) title: String,
     pub(crate) api: Api,
@@ -32,7 +32,7 @@ pub(crate) struct Known {
     preset: Option<&'static Preset>,
 }
 
-impl Known {
+impl KnownProvider {
     /// The provider with a name.
     pub(crate) fn named(config: &Config, name: &str) -> Option<Self> {
         let configured = config.providers().into_iter().find(|provider| provider.name == name);
@@ -126,7 +126,7 @@ impl Known {
         }
     }
 
-    fn configured(configured: families::Provider, preset: Option<&'static Preset>) -> Self {
+    fn configured(configured: families::ProviderConfig, preset: Option<&'static Preset>) -> Self {
         let below = preset.map(Self::preset).unwrap_or_else(Self::offline);
         let api = api_of(configured.kind);
         // Another server under a preset's name need not want a key.
@@ -177,7 +177,7 @@ fn api_of(kind: ProviderKind) -> Api {
 
 /// Refuses a name that is not a provider's, with the one that was probably meant.
 pub(crate) fn unknown(config: &Config, name: &str) -> Failure {
-    let all = Known::all(config);
+    let all = KnownProvider::all(config);
     let failure = Failure::not_found(format!("no provider `{name}`"));
     match nearest(name, all.iter().map(|known| known.name.as_str())) {
         Some(likely) => failure.hint(format!("did you mean `{likely}`?")),

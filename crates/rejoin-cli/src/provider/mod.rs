@@ -7,8 +7,8 @@ mod known;
 mod models;
 pub(crate) mod setup;
 
-pub(crate) use choice::{Choice, Chosen};
+pub(crate) use choice::{ProviderChoice, StoredChoice};
 pub(crate) use key::{FoundKey, KeyFinder, KeyPlace, find_key, keyring_hint};
-pub(crate) use keyring::{Entry, Keyring, Reach, Unusable};
-pub(crate) use known::{Known, unknown};
+pub(crate) use keyring::{Keyring, KeyringEntry, KeyringReach, Unusable};
+pub(crate) use known::{KnownProvider, unknown};
 pub(crate) use models::{check, models};

@@ -8,7 +8,7 @@ use rejoin_agent::Request;
 
 use crate::context::Context;
 use crate::error::{Failure, Kind};
-use crate::provider::{FoundKey, KeyPlace, Known, find_key};
+use crate::provider::{FoundKey, KeyPlace, KnownProvider, find_key};
 
 /// What a model is told in the test of a choice.
 const TEST: &str = "Reply with the word: ok";
@@ -20,7 +20,7 @@ const TEST_TOKENS: u64 = 16;
 const TEST_LIMIT: Duration = Duration::from_secs(120);
 
 /// The names of a provider's models. Having none is a failure that says so.
-pub(crate) async fn models(context: &Context, known: &Known) -> Result<Vec<String>, Failure> {
+pub(crate) async fn models(context: &Context, known: &KnownProvider) -> Result<Vec<String>, Failure> {
     let provider = known.connect(find_key(context, known)?.source)?;
     let names = provider.models().await?;
     if !names.is_empty() {
@@ -34,7 +34,7 @@ pub(crate) async fn models(context: &Context, known: &Known) -> Result<Vec<Strin
 }
 
 /// Sends one short request, to see whether the model answers.
-pub(crate) async fn check(context: &Context, known: &Known, model: &str) -> Result<(), Failure> {
+pub(crate) async fn check(context: &Context, known: &KnownProvider, model: &str) -> Result<(), Failure> {
     let FoundKey { place, source, .. } = find_key(context, known)?;
     let name = &known.name;
     if place == KeyPlace::Missing {

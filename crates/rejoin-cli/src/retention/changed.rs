@@ -1,21 +1,22 @@
 //! A policy that a person changed: what it does is told, and done at once after a question.
 
 use super::{Policies, describe, expired, unrenewed, waiting};
-use crate::config::origin::Origin;
-use crate::config::{Config, Overrides};
+use crate::config::origin::ValueOrigin;
+use crate::config::{Config, ConfigOverrides};
 use crate::context::{Consent, Context};
 use crate::error::Failure;
-use crate::ui::consent::Shown;
+use crate::ui::consent::ConsentText;
 use crate::ui::size;
 
 /// Tells what the policy does since the configuration was written, if that is something else. At a terminal
 /// it is done at once, after a question where something goes; elsewhere nothing is deleted.
 pub(crate) fn apply_changed(before: &Context) -> Result<(), Failure> {
-    let store = before.config.setting("store").filter(|setting| matches!(setting.origin, Origin::Flag(_)));
-    let overrides = Overrides {
+    let store =
+        before.config.setting("store").filter(|setting| matches!(setting.origin, ValueOrigin::Flag(_)));
+    let overrides = ConfigOverrides {
         store: store.map(|_| before.config.store().to_owned()),
         project: Some(before.config.project().to_owned()),
-        ..Overrides::default()
+        ..ConfigOverrides::default()
     };
     // A configuration that is still broken has no policy.
     let Ok(config) = Config::load(&before.surroundings, &overrides) else { return Ok(()) };
@@ -38,13 +39,13 @@ pub(crate) fn apply_changed(before: &Context) -> Result<(), Failure> {
         return Ok(());
     }
     let bytes = size::bytes(due.iter().map(|expiring| expiring.stored.bytes).sum());
-    context.confirm(&Shown::line(&format!("Delete {count} ({bytes}) at once?")), Consent::Ask).map_err(
-        |failure| {
+    context
+        .confirm(&ConsentText::line(&format!("Delete {count} ({bytes}) at once?")), Consent::Ask)
+        .map_err(|failure| {
             failure
                 .retold("the setting is changed, and nothing was deleted")
                 .or_hint("run `rejoin expire --dry-run` to see what is deleted, or undo the change")
-        },
-    )?;
+        })?;
     archive.retention().see(&retention)?;
     let round = policies.sweep(&archive, &context)?;
     let waits = round.waits_until.map(|until| waiting(until, &context.clock()));

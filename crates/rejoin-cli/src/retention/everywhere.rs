@@ -11,8 +11,8 @@ use rejoin::vault::Quarantined;
 use rejoin::{Archive, Expiring, Hold, List, PurgeOutcome, RetentionPlan, StoredConversation, Swept, Time};
 
 use super::worker::note_sweep;
-use super::{Ahead, Policy, date_by};
-use crate::config::{Config, Overrides, file};
+use super::{ExpiryNotice, Policy, date_by};
+use crate::config::{Config, ConfigOverrides, file};
 use crate::context::Context;
 use crate::error::Failure;
 use crate::place::active_in;
@@ -78,7 +78,7 @@ impl Policies {
     pub(crate) fn date(
         &self,
         stored: &mut StoredConversation,
-        ahead: Ahead,
+        ahead: ExpiryNotice,
         archive: &Archive,
     ) -> Result<(), Failure> {
         let key = stored.conversation.project.clone().unwrap_or_default();
@@ -154,7 +154,7 @@ fn key_of_policy(stored: &StoredConversation) -> Option<&str> {
 fn elsewhere(key: &str, archive: &Archive, context: &Context) -> Result<Option<Policy>, Failure> {
     let path = archive.projects().get(key)?.map_or_else(|| key.to_owned(), |project| project.path);
     let config = if is_project(archive, Path::new(&path), key) {
-        let overrides = Overrides { project: Some(path.into()), ..Overrides::default() };
+        let overrides = ConfigOverrides { project: Some(path.into()), ..ConfigOverrides::default() };
         Config::load(&context.surroundings, &overrides)
     } else {
         for_every_project(context)
@@ -186,7 +186,8 @@ fn is_project(archive: &Archive, directory: &Path, key: &str) -> bool {
 /// The configuration without that of any project.
 fn for_every_project(context: &Context) -> Result<Config, Failure> {
     let user = context.surroundings.user_config_file()?;
-    let overrides = Overrides { project: Some(context.config.project().to_owned()), ..Overrides::default() };
+    let overrides =
+        ConfigOverrides { project: Some(context.config.project().to_owned()), ..ConfigOverrides::default() };
     Config::load_from(&context.surroundings, &overrides, &|path| {
         if path == user { file::text_of(path) } else { Ok(None) }
     })

@@ -22,7 +22,7 @@ use crate::talk::writer_lives;
 
 /// How far ahead an expiry by the policy is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ahead {
+pub(crate) enum ExpiryNotice {
     Any,
     /// Within the days of notice.
     Notice,
@@ -32,7 +32,7 @@ pub(crate) enum Ahead {
 /// does. Other projects have their own.
 pub(crate) fn date(
     stored: &mut StoredConversation,
-    ahead: Ahead,
+    ahead: ExpiryNotice,
     archive: &Archive,
     context: &Context,
 ) -> Result<(), Failure> {
@@ -44,13 +44,13 @@ pub(crate) fn date(
 }
 
 /// Says when a conversation expires, also where only a policy does.
-fn date_by(stored: &mut StoredConversation, ahead: Ahead, retention: &Retention, notice_days: u32) {
+fn date_by(stored: &mut StoredConversation, ahead: ExpiryNotice, retention: &Retention, notice_days: u32) {
     if stored.conversation.expires_at.is_some() {
         return;
     }
     let last = Time::now().plus_micros(i64::from(notice_days) * 86_400_000_000);
     let expires = retention.expires_at(stored);
-    stored.conversation.expires_at = expires.filter(|time| ahead == Ahead::Any || *time <= last);
+    stored.conversation.expires_at = expires.filter(|time| ahead == ExpiryNotice::Any || *time <= last);
 }
 
 /// The policy, where it applies, and what it must not touch.

@@ -5,12 +5,12 @@ use std::io::{self, Write};
 use rejoin::Archive;
 
 use super::{Policies, Policy, describe, notice};
-use crate::config::shape::{FOREVER, Shape};
-use crate::config::value::Value;
-use crate::config::{Config, Overrides, file, write};
+use crate::config::shape::{FOREVER, ValueShape};
+use crate::config::value::ConfigValue;
+use crate::config::{Config, ConfigOverrides, file, write};
 use crate::context::Context;
 use crate::error::Failure;
-use crate::ui::keyboard::{self, Key, TypedLine};
+use crate::ui::keyboard::{self, KeyPress, TypedLine};
 use crate::ui::size;
 
 /// The key with the answer.
@@ -21,16 +21,16 @@ const ACCEPTED: &str = "retention.accepted";
 
 /// What the question offers.
 #[derive(Debug)]
-struct Offer {
-    days: Value,
-    shape: Shape,
+struct PolicyOffer {
+    days: ConfigValue,
+    shape: ValueShape,
     most: Option<u64>,
 }
 
 /// Where it is asked.
-struct Desk<'a> {
+struct PolicyDesk<'a> {
     out: &'a mut dyn Write,
-    key: &'a mut dyn FnMut() -> Key,
+    key: &'a mut dyn FnMut() -> KeyPress,
     line: &'a mut dyn FnMut() -> io::Result<TypedLine>,
 }
 
@@ -46,13 +46,13 @@ pub(crate) fn is_open(context: &Context, archive: &Archive) -> bool {
 /// Asks, and writes the answer to the user's configuration. Returns what to say about it.
 pub(crate) fn settle(context: &Context, archive: &Archive) -> Result<Vec<String>, Failure> {
     let Some(setting) = context.config.setting(DAYS) else { return Ok(Vec::new()) };
-    let offer = Offer {
+    let offer = PolicyOffer {
         days: setting.value.clone(),
         shape: setting.key.shape,
         most: context.config.retention().max_per_project,
     };
     let mut out = io::stdout();
-    let mut desk = Desk { out: &mut out, key: &mut keyboard::key, line: &mut keyboard::line };
+    let mut desk = PolicyDesk { out: &mut out, key: &mut keyboard::key, line: &mut keyboard::line };
     match ask(&offer, &mut desk)? {
         Some(answer) => keep(&answer, context, archive),
         None => Ok(vec!["Nothing expires until you answer; you are asked again next time.".to_owned()]),
@@ -60,7 +60,7 @@ pub(crate) fn settle(context: &Context, archive: &Archive) -> Result<Vec<String>
 }
 
 /// Asks until there is an answer; none when it is put off.
-fn ask(offer: &Offer, desk: &mut Desk<'_>) -> io::Result<Option<Value>> {
+fn ask(offer: &PolicyOffer, desk: &mut PolicyDesk<'_>) -> io::Result<Option<ConfigValue>> {
     writeln!(desk.out, "How long should conversations be kept after they were last used?")?;
     let limit =
         offer.most.map(|most| format!("With a limit, also at most {} per project. ", size::number(most)));
@@ -69,30 +69,30 @@ fn ask(offer: &Offer, desk: &mut Desk<'_>) -> io::Result<Option<Value>> {
     desk.out.flush()?;
     loop {
         match (desk.key)() {
-            Key::Letter('d') => {
+            KeyPress::Letter('d') => {
                 writeln!(desk.out, "{} days", offer.days)?;
                 return Ok(Some(offer.days.clone()));
             }
-            Key::Letter('f') => {
+            KeyPress::Letter('f') => {
                 writeln!(desk.out, "{FOREVER}")?;
-                return Ok(Some(Value::Text(FOREVER.to_owned())));
+                return Ok(Some(ConfigValue::Text(FOREVER.to_owned())));
             }
-            Key::Letter('c') => {
+            KeyPress::Letter('c') => {
                 writeln!(desk.out, "choose")?;
                 return choose(offer, desk);
             }
-            Key::Escape | Key::Interrupt | Key::End => {
+            KeyPress::Escape | KeyPress::Interrupt | KeyPress::End => {
                 writeln!(desk.out, "later")?;
                 return Ok(None);
             }
             // Return is what somebody presses who has not read the question.
-            Key::Letter(_) | Key::Enter | Key::Space | Key::Other => {}
+            KeyPress::Letter(_) | KeyPress::Enter | KeyPress::Space | KeyPress::Other => {}
         }
     }
 }
 
 /// Reads a number of days; an empty line puts the answer off.
-fn choose(offer: &Offer, desk: &mut Desk<'_>) -> io::Result<Option<Value>> {
+fn choose(offer: &PolicyOffer, desk: &mut PolicyDesk<'_>) -> io::Result<Option<ConfigValue>> {
     loop {
         write!(desk.out, "Days: ")?;
         desk.out.flush()?;
@@ -112,7 +112,7 @@ fn choose(offer: &Offer, desk: &mut Desk<'_>) -> io::Result<Option<Value>> {
 }
 
 /// Writes the answer where every project reads it. What is due by it goes with a later start.
-fn keep(answer: &Value, context: &Context, archive: &Archive) -> Result<Vec<String>, Failure> {
+fn keep(answer: &ConfigValue, context: &Context, archive: &Archive) -> Result<Vec<String>, Failure> {
     let path = context.surroundings.user_config_file()?;
     let old = file::text_of(&path)?.unwrap_or_default();
     let mut new = old.clone();
@@ -122,7 +122,8 @@ fn keep(answer: &Value, context: &Context, archive: &Archive) -> Result<Vec<Stri
     }
     write::check(&path, &old, &new, &context.surroundings, context.config.project())?;
     write::replace(&path, &new)?;
-    let overrides = Overrides { project: Some(context.config.project().to_owned()), ..Overrides::default() };
+    let overrides =
+        ConfigOverrides { project: Some(context.config.project().to_owned()), ..ConfigOverrides::default() };
     let answered = context.configured(Config::load(&context.surroundings, &overrides)?);
     let retention = answered.config.retention();
     if retention.days.is_none() {
@@ -137,16 +138,16 @@ fn keep(answer: &Value, context: &Context, archive: &Archive) -> Result<Vec<Stri
 mod tests {
     use super::*;
 
-    const OFFER: Offer = Offer {
-        days: Value::Integer(30),
-        shape: Shape::DaysOrForever { least: 7, most: 180 },
+    const OFFER: PolicyOffer = PolicyOffer {
+        days: ConfigValue::Integer(30),
+        shape: ValueShape::DaysOrForever { least: 7, most: 180 },
         most: Some(100),
     };
 
     /// Presses keys and types lines, and returns the answer and what stands below the question.
-    fn answered(keys: &[Key], lines: &[&str]) -> (Option<Value>, String) {
+    fn answered(keys: &[KeyPress], lines: &[&str]) -> (Option<ConfigValue>, String) {
         let (mut out, mut keys, mut lines) = (Vec::new(), keys.iter(), lines.iter());
-        let mut desk = Desk {
+        let mut desk = PolicyDesk {
             out: &mut out,
             key: &mut || *keys.next().unwrap(),
             line: &mut || {
@@ -163,8 +164,8 @@ mod tests {
 
     #[test]
     fn the_question_tells_everything_that_the_answer_accepts() {
-        let (mut out, mut key) = (Vec::new(), || Key::Letter('d'));
-        let mut desk = Desk { out: &mut out, key: &mut key, line: &mut || panic!("no line is read") };
+        let (mut out, mut key) = (Vec::new(), || KeyPress::Letter('d'));
+        let mut desk = PolicyDesk { out: &mut out, key: &mut key, line: &mut || panic!("no line is read") };
 
         ask(&OFFER, &mut desk).unwrap();
 
@@ -176,26 +177,30 @@ mod tests {
 
     #[test]
     fn one_key_answers_and_others_are_passed_over() {
-        let forever = Value::Text(FOREVER.to_owned());
-        let wrong = [Key::Enter, Key::Space, Key::Other, Key::Letter('y'), Key::Letter('f')];
+        let forever = ConfigValue::Text(FOREVER.to_owned());
+        let wrong =
+            [KeyPress::Enter, KeyPress::Space, KeyPress::Other, KeyPress::Letter('y'), KeyPress::Letter('f')];
 
-        assert_eq!(answered(&[Key::Letter('d')], &[]), (Some(Value::Integer(30)), "30 days\n".to_owned()));
+        assert_eq!(
+            answered(&[KeyPress::Letter('d')], &[]),
+            (Some(ConfigValue::Integer(30)), "30 days\n".to_owned())
+        );
         assert_eq!(answered(&wrong, &[]), (Some(forever), "forever\n".to_owned()));
     }
 
     #[test]
     fn who_wants_to_answer_later_can() {
-        let later = [Key::Escape, Key::Interrupt, Key::End].map(|key| answered(&[key], &[]));
-        let choosing = ["", "\u{1b}", "^C"].map(|line| answered(&[Key::Letter('c')], &[line]).0);
+        let later = [KeyPress::Escape, KeyPress::Interrupt, KeyPress::End].map(|key| answered(&[key], &[]));
+        let choosing = ["", "\u{1b}", "^C"].map(|line| answered(&[KeyPress::Letter('c')], &[line]).0);
 
         assert_eq!((later, choosing), ([(); 3].map(|()| (None, "later\n".to_owned())), [None, None, None]));
     }
 
     #[test]
     fn a_number_that_is_chosen_is_asked_for_until_it_fits() {
-        let (answer, shown) = answered(&[Key::Letter('c')], &["3", "60"]);
+        let (answer, shown) = answered(&[KeyPress::Letter('c')], &["3", "60"]);
 
         let expected = "choose\nDays: It must be a whole number from 7 to 180, or \"forever\".\nDays: ";
-        assert_eq!((answer, shown.as_str()), (Some(Value::Integer(60)), expected));
+        assert_eq!((answer, shown.as_str()), (Some(ConfigValue::Integer(60)), expected));
     }
 }

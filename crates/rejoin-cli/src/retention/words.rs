@@ -4,7 +4,7 @@ use rejoin::vault::Quarantined;
 use rejoin::{PurgeKeys, PurgeOutcome, Retention, RetentionPlan, Time};
 
 use crate::ui::size;
-use crate::ui::when::Clock;
+use crate::ui::when::WallClock;
 
 /// What a policy does, in one sentence.
 pub(crate) fn describe(retention: &Retention) -> String {
@@ -28,7 +28,7 @@ pub(crate) fn notice(retention: &Retention, plan: &RetentionPlan) -> Vec<String>
 }
 
 /// What goes within the days of notice; none when nothing does.
-pub(crate) fn soon(plan: &RetentionPlan, clock: &Clock) -> Option<String> {
+pub(crate) fn soon(plan: &RetentionPlan, clock: &WallClock) -> Option<String> {
     let first = plan.soon.first()?;
     let (count, when) = (conversations(plan.soon.len()), clock.relative(first.at.as_micros()));
     let expire = if plan.soon.len() == 1 { "expires" } else { "expire, the first" };
@@ -67,7 +67,7 @@ fn damaged(count: usize) -> String {
 }
 
 /// Why nothing goes yet.
-pub(crate) fn waiting(until: Time, clock: &Clock) -> String {
+pub(crate) fn waiting(until: Time, clock: &WallClock) -> String {
     let until = clock.minute(until.as_micros());
     format!("Nothing was used for long, or the clock has jumped, so nothing goes before {until}.")
 }

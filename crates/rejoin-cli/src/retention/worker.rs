@@ -8,7 +8,7 @@ use std::time::Duration;
 use rejoin::{Archive, ConversationId, Retention, Time};
 
 use super::{Policies, Policy, expired, notice, purged, quarantined, soon, unrenewed, waiting};
-use crate::config::{Config, Overrides};
+use crate::config::{Config, ConfigOverrides};
 use crate::context::Context;
 use crate::error::Failure;
 use crate::talk::own_writer;
@@ -174,8 +174,10 @@ impl Broom {
         let _ = context.project_key(archive);
         let (open, closed) = mpsc::channel();
         let (context, archive) = (context.configured(context.config.clone()), archive.clone());
-        let overrides =
-            Overrides { project: Some(context.config.project().to_owned()), ..Overrides::default() };
+        let overrides = ConfigOverrides {
+            project: Some(context.config.project().to_owned()),
+            ..ConfigOverrides::default()
+        };
         let thread = thread::spawn(move || {
             loop {
                 // The configuration may have changed since this prompt was

@@ -22,13 +22,17 @@ const PAGE: u64 = 50;
 
 /// A conversation that is taken up again.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct ResumedConversation {
     pub(super) stored: StoredConversation,
     pub(super) handle: Handle,
 }
 
 /// The conversation to go on with; none means a new one.
-pub(super) fn choose(context: &Context, archive: &Archive, start: &Start) -> Result<Option<Found>, Failure> {
+pub(super) fn choose(
+    context: &Context,
+    archive: &Archive,
+    start: &Start,
+) -> Result<Option<ResumedConversation>, Failure> {
     match start {
         Start::New | Start::Incognito => Ok(None),
         Start::Conversation(name) => at_head(archive, conversation(archive, name)?).map(Some),
@@ -97,14 +101,18 @@ pub(super) fn damaged(id: ConversationId, error: rejoin::Error) -> Failure {
         ))
 }
 
-fn at_head(archive: &Archive, id: ConversationId) -> Result<Found, Failure> {
+fn at_head(archive: &Archive, id: ConversationId) -> Result<ResumedConversation, Failure> {
     let handle = archive.resume(id).map_err(|error| damaged(id, error))?;
-    Ok(Found { stored: archive.conversation(id)?, handle })
+    Ok(ResumedConversation { stored: archive.conversation(id)?, handle })
 }
 
-fn at_message(archive: &Archive, stored: StoredConversation, message: MessageId) -> Result<Found, Failure> {
+fn at_message(
+    archive: &Archive,
+    stored: StoredConversation,
+    message: MessageId,
+) -> Result<ResumedConversation, Failure> {
     let handle = archive.resume_at(stored.id, message).map_err(|error| damaged(stored.id, error))?;
-    Ok(Found { stored, handle })
+    Ok(ResumedConversation { stored, handle })
 }
 
 /// The conversation that was last used here. Imports are no use; they count where nothing was ever used.
@@ -153,7 +161,7 @@ pub(crate) fn is_of_people(stored: &StoredConversation) -> bool {
 
 /// The newest message of the project that a model or a tool said, in conversations that were used here. Those
 /// of imports count where nothing was ever used.
-fn newest_answer(context: &Context, archive: &Archive) -> Result<Option<Answer>, Failure> {
+fn newest_answer(context: &Context, archive: &Archive) -> Result<Option<ResumePoint>, Failure> {
     if let Some(stored) = resumed_import(context, archive)?
         && let Some((_, message)) = last_answer(archive, &stored)?
     {
@@ -170,15 +178,15 @@ fn newest_answer(context: &Context, archive: &Archive) -> Result<Option<Answer>,
 }
 
 /// A message to go on from, and its conversation.
-type Answer = (StoredConversation, MessageId);
+type ResumePoint = (StoredConversation, MessageId);
 
 fn newest_among(
     archive: &Archive,
     list: List,
     admits: &mut dyn FnMut(&StoredConversation) -> Result<bool, Failure>,
-) -> Result<Option<Answer>, Failure> {
+) -> Result<Option<ResumePoint>, Failure> {
     let mut list = List { limit: PAGE as usize, ..list };
-    let mut best: Option<(Time, Answer)> = None;
+    let mut best: Option<(Time, ResumePoint)> = None;
     loop {
         let page = archive.list(&list)?;
         for stored in page.items.into_iter().filter(is_of_people) {

@@ -15,7 +15,7 @@ use crate::config::trust::is_trusted;
 use crate::context::Context;
 use crate::error::Failure;
 use crate::private::{self, Others};
-use crate::project_file::{Reading, read_inside, read_own};
+use crate::project_file::{FileReading, read_inside, read_own};
 
 /// The longest file: some fifteen thousand words.
 const LARGEST: usize = 100_000;
@@ -94,26 +94,26 @@ pub(crate) fn find(context: &Context, name: &str) -> Result<Option<CommandFile>,
     let of_project = project.join(OF_PROJECT).join(&file);
     let (place, found, owner) = match read_inside(&of_project, project, LARGEST) {
         // Nothing of a directory of another user is used, and the configuration said so.
-        Reading::Foreign(foreign) if foreign.path == project => read_of_user(context, &file)?,
-        Reading::Absent => read_of_user(context, &file)?,
+        FileReading::Foreign(foreign) if foreign.path == project => read_of_user(context, &file)?,
+        FileReading::Absent => read_of_user(context, &file)?,
         other => (of_project, other, Owner::Project),
     };
     let shown = place.display();
     match found {
-        Reading::Absent => Ok(None),
-        Reading::Content(content) if content.is_whole => Ok(Some(parse(name, owner, &content.text()))),
-        Reading::Content(_) => Err(Failure::invalid(format!("`{shown}` is longer than {LARGEST} bytes"))),
-        Reading::Outside => {
+        FileReading::Absent => Ok(None),
+        FileReading::Content(content) if content.is_whole => Ok(Some(parse(name, owner, &content.text()))),
+        FileReading::Content(_) => Err(Failure::invalid(format!("`{shown}` is longer than {LARGEST} bytes"))),
+        FileReading::Outside => {
             Err(Failure::invalid(format!("`{OF_PROJECT}/{file}` is a link that leads out of the project")))
         }
-        Reading::Irregular => Err(Failure::invalid(format!("`{shown}` is not a regular file"))),
-        Reading::Foreign(foreign) => Err(private::refusal(format!("read `{shown}`"), &foreign)),
-        Reading::Failed(error) => Err(Failure::io(format!("read `{shown}`"), error)),
+        FileReading::Irregular => Err(Failure::invalid(format!("`{shown}` is not a regular file"))),
+        FileReading::Foreign(foreign) => Err(private::refusal(format!("read `{shown}`"), &foreign)),
+        FileReading::Failed(error) => Err(Failure::io(format!("read `{shown}`"), error)),
     }
 }
 
 /// A file of the user's own, which only the user may write.
-fn read_of_user(context: &Context, file: &str) -> Result<(PathBuf, Reading, Owner), Failure> {
+fn read_of_user(context: &Context, file: &str) -> Result<(PathBuf, FileReading, Owner), Failure> {
     let folder = of_user(context)?;
     let place = folder.join(file);
     private::keep(&folder, Others::Read, context.manner)?;

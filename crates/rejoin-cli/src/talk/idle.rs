@@ -27,13 +27,13 @@ impl Context {
 
 /// Pauses a conversation while its prompt waits for somebody to type.
 #[derive(Debug)]
-pub(crate) struct Watch {
+pub(crate) struct IdleWatch {
     typed: mpsc::Sender<()>,
     limit: Duration,
     waiting: JoinHandle<bool>,
 }
 
-impl Watch {
+impl IdleWatch {
     /// Begins to wait, as long as the configuration says.
     pub(crate) fn start(context: &Context, archive: &Archive, id: ConversationId) -> Self {
         Self::after(context.config.auto_pause(), archive.clone(), id, Describing::of(context))
@@ -83,7 +83,7 @@ mod tests {
         let archive = Archive::open("memory:").unwrap();
         let id = archive.start(Conversation::titled("Lisbon")).unwrap().id();
         let mut events = archive.subscribe().unwrap();
-        let watch = Watch::after(Duration::from_millis(5), archive.clone(), id, None);
+        let watch = IdleWatch::after(Duration::from_millis(5), archive.clone(), id, None);
         events.next(Duration::from_secs(10)).unwrap();
         let paused = status(&archive, id);
 
@@ -98,7 +98,7 @@ mod tests {
     fn a_key_in_time_tells_nothing() {
         let archive = Archive::open("memory:").unwrap();
         let id = archive.start(Conversation::titled("Lisbon")).unwrap().id();
-        let watch = Watch::after(Duration::from_secs(3600), archive.clone(), id, None);
+        let watch = IdleWatch::after(Duration::from_secs(3600), archive.clone(), id, None);
 
         let told = watch.finish();
 

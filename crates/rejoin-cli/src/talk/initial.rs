@@ -14,7 +14,7 @@ use rejoin::StoredConversation;
 use crate::config::project;
 use crate::context::Context;
 use crate::private;
-use crate::project_file::{Content, Reading, read_inside};
+use crate::project_file::{FileContent, FileReading, read_inside};
 use crate::talk::command_file::{self, CommandFile};
 use crate::talk::stop;
 use crate::ui::clean;
@@ -34,7 +34,7 @@ The conversation is kept and may go on after days; what was said in it still hol
 
 /// What a model is told first.
 #[derive(Debug)]
-pub(super) struct Initial {
+pub(super) struct InitialContext {
     pub(super) system: String,
     /// What is told beside the first message; none when there is nothing new.
     pub(super) note: Option<String>,
@@ -49,8 +49,8 @@ pub(super) fn initial(
     context: &Context,
     command: Option<&CommandFile>,
     own: Option<&str>,
-    resumed: Option<&Resumed<'_>>,
-) -> Initial {
+    resumed: Option<&ContinuedConversation<'_>>,
+) -> InitialContext {
     let clock = context.clock();
     let base = own.unwrap_or(BASE);
     let mut system = command.map_or_else(|| base.to_owned(), CommandFile::prompt);
@@ -78,12 +78,12 @@ pub(super) fn initial(
             (!told.is_empty()).then(|| command_file::hash(&told))
         }
     };
-    Initial { system, note, hash, files: found.into_iter().map(|file| file.name).collect() }
+    InitialContext { system, note, hash, files: found.into_iter().map(|file| file.name).collect() }
 }
 
 /// A conversation that goes on.
 #[derive(Debug)]
-pub(super) struct Resumed<'a> {
+pub(super) struct ContinuedConversation<'a> {
     pub(super) stored: &'a StoredConversation,
     /// Whether the model is told where it stood.
     pub(super) is_after_a_pause: bool,
@@ -137,21 +137,23 @@ fn instruction_files(context: &Context) -> Vec<InstructionFile> {
         let name = file.strip_prefix(root).unwrap_or(&file).display().to_string();
         match read_inside(&file, root, LARGEST.min(left)) {
             // Nothing of a directory of another user is used, and the configuration said so.
-            Reading::Foreign(foreign) if foreign.path == root => {}
+            FileReading::Foreign(foreign) if foreign.path == root => {}
             // Projects often keep one of the two as a link to the other.
-            Reading::Content(content) if seen.contains(&content.place) => {}
-            Reading::Content(content) => {
+            FileReading::Content(content) if seen.contains(&content.place) => {}
+            FileReading::Content(content) => {
                 left -= content.bytes.len().min(left);
                 found.push(InstructionFile { text: text_of(&content, &name, context), name });
                 seen.push(content.place);
             }
-            Reading::Absent => {}
-            Reading::Outside => {
+            FileReading::Absent => {}
+            FileReading::Outside => {
                 warn(&format!("`{name}` is a link that leads out of the project, so it was not read"), None);
             }
-            Reading::Irregular => warn(&format!("`{name}` is not a regular file, so it was not read"), None),
-            Reading::Failed(error) => warn(&format!("`{name}` could not be read: {error}"), None),
-            Reading::Foreign(foreign) => {
+            FileReading::Irregular => {
+                warn(&format!("`{name}` is not a regular file, so it was not read"), None)
+            }
+            FileReading::Failed(error) => warn(&format!("`{name}` could not be read: {error}"), None),
+            FileReading::Foreign(foreign) => {
                 warn(&format!("`{name}` was not read: {foreign}"), Some(&private::remedy(&foreign)));
             }
         }
@@ -160,7 +162,7 @@ fn instruction_files(context: &Context) -> Vec<InstructionFile> {
 }
 
 /// What a model is told of a file.
-fn text_of(content: &Content, name: &str, context: &Context) -> String {
+fn text_of(content: &FileContent, name: &str, context: &Context) -> String {
     let mut text = content.text();
     if !content.is_whole {
         text.push_str("\n[the rest was left out]");

@@ -32,45 +32,45 @@ pub(super) fn settle(context: &Context, handle: Handle, partial: Partial) -> Res
             continue;
         }
         match decide(context, &turn, partial)? {
-            Decision::Keep => handle = keep(context, &archive, handle, &turn)?,
-            Decision::Discard => {
+            LeftoverDecision::Keep => handle = keep(context, &archive, handle, &turn)?,
+            LeftoverDecision::Discard => {
                 archive.open_turns().discard(handle.id(), turn.name)?;
                 context.note("The partial reply was discarded.");
             }
-            Decision::Leave => {}
+            LeftoverDecision::Leave => {}
         }
     }
     Ok(handle)
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Decision {
+enum LeftoverDecision {
     Keep,
     Discard,
     Leave,
 }
 
-fn decide(context: &Context, turn: &OpenTurn, partial: Partial) -> Result<Decision, Failure> {
+fn decide(context: &Context, turn: &OpenTurn, partial: Partial) -> Result<LeftoverDecision, Failure> {
     match partial {
-        Partial::Keep => return Ok(Decision::Keep),
-        Partial::Discard => return Ok(Decision::Discard),
+        Partial::Keep => return Ok(LeftoverDecision::Keep),
+        Partial::Discard => return Ok(LeftoverDecision::Discard),
         Partial::Ask => {}
     }
     context.note(&format!("A reply was interrupted {}: {}", when(context, turn), excerpt(turn)));
     let terminal = context.surroundings.terminal;
     if !(terminal.stdin && terminal.stderr) || context.is_json() {
         context.note("It is not part of the conversation. To decide: --keep-partial or --discard-partial");
-        return Ok(Decision::Leave);
+        return Ok(LeftoverDecision::Leave);
     }
     loop {
         let question = "Keep it, discard it, or look at it first? [k/d/l] ";
         match ask::ask(question, &mut ask::person(), &mut io::stderr())?.as_deref() {
-            Some("k" | "keep" | "K") => return Ok(Decision::Keep),
-            Some("d" | "discard" | "D") => return Ok(Decision::Discard),
+            Some("k" | "keep" | "K") => return Ok(LeftoverDecision::Keep),
+            Some("d" | "discard" | "D") => return Ok(LeftoverDecision::Discard),
             Some("l" | "look" | "L") => writeln!(io::stderr(), "{}", whole(turn))?,
             Some(_) => writeln!(io::stderr(), "Please answer k, d or l.")?,
             // Whoever closes the input decided nothing, so it stays as it is.
-            None => return Ok(Decision::Leave),
+            None => return Ok(LeftoverDecision::Leave),
         }
     }
 }

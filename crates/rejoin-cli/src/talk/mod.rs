@@ -19,11 +19,11 @@ mod unsaved;
 pub(crate) mod which;
 mod writer;
 
-pub(crate) use once::{Said, Then, say};
+pub(crate) use once::{TalkInput, Then, say};
 pub(crate) use partner::{Partner, partner};
 pub(crate) use quiet::{Asked, Quiet};
-pub(crate) use session::{Asker, FirstSave, Overrides, Session, Start};
-pub(crate) use unsaved::Unsaved;
+pub(crate) use session::{FirstSave, HintPlace, Session, SessionOverrides, Start};
+pub(crate) use unsaved::UnsavedReason;
 pub(crate) use writer::{lives as writer_lives, own as own_writer};
 
 use std::time::Duration;

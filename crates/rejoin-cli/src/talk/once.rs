@@ -11,10 +11,10 @@ use crate::config::Config;
 use crate::config::choices::OnSaveError;
 use crate::context::Context;
 use crate::error::Failure;
-use crate::prompt::{self, Keeping, LossReport, Outcome, Thinking, TypedAhead};
+use crate::prompt::{self, Keeping, LossReport, ThinkingDisplay, TurnOutcome, TypedAhead};
 use crate::provider::setup;
 use crate::retention;
-use crate::talk::{FirstSave, GRACE, Overrides, Session, Start, runtime};
+use crate::talk::{FirstSave, GRACE, Session, SessionOverrides, Start, runtime};
 use crate::ui::paint::Meaning;
 
 /// The longest message read from a pipe. A provider takes far less.
@@ -31,7 +31,7 @@ const FIRST_TURN: &str = "notice.continue";
 
 /// What was said on the command line.
 #[derive(Debug)]
-pub(crate) struct Said {
+pub(crate) struct TalkInput {
     /// The message among the arguments.
     pub(crate) message: Option<String>,
     pub(crate) then: Then,
@@ -50,8 +50,8 @@ pub(crate) enum Then {
 pub(crate) fn say(
     context: &Context,
     start: &Start,
-    overrides: &Overrides,
-    said: Said,
+    overrides: &SessionOverrides,
+    said: TalkInput,
 ) -> Result<(), Failure> {
     let terminal = context.surroundings.terminal;
     let piped = match &said.message {
@@ -90,7 +90,7 @@ fn offer_setup(
     context: &Context,
     runtime: &Runtime,
     start: &Start,
-    overrides: &Overrides,
+    overrides: &SessionOverrides,
 ) -> Result<Option<Config>, Failure> {
     let is_named = overrides.provider.is_some() || overrides.model.is_some() || overrides.base_url.is_some();
     let may_have_model = matches!(start, Start::Conversation(_) | Start::Message(_) | Start::Incognito);
@@ -131,7 +131,12 @@ fn piped() -> Result<Option<String>, Failure> {
     Ok((!text.trim().is_empty()).then(|| text.to_owned()))
 }
 
-async fn once(context: &Context, start: &Start, overrides: &Overrides, message: &str) -> Result<(), Failure> {
+async fn once(
+    context: &Context,
+    start: &Start,
+    overrides: &SessionOverrides,
+    message: &str,
+) -> Result<(), Failure> {
     let mut session = Session::begin(context, start, overrides, FirstSave::WithFirstMessage)?;
     session.make_active(context);
     if let Some(unsaved) = &session.unsaved {
@@ -140,7 +145,7 @@ async fn once(context: &Context, start: &Start, overrides: &Overrides, message: 
     let mut show = prompt::choose(
         context,
         Keeping::from(session.unsaved.as_ref()),
-        Thinking::default(),
+        ThinkingDisplay::default(),
         &SavingState::Saved,
         LossReport::Elsewhere,
     );
@@ -159,7 +164,7 @@ async fn once(context: &Context, start: &Start, overrides: &Overrides, message: 
     show.saving(&left)?;
     session.follow(context);
     session.talk.finish(GRACE).await;
-    if outcome? == Outcome::Interrupted {
+    if outcome? == TurnOutcome::Interrupted {
         return Ok(());
     }
     if let SavingState::Waiting { messages: 1.., reason } = left {

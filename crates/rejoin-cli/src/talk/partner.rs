@@ -7,10 +7,10 @@ use rejoin_agent::{Api, KeySource, Offline, Provider, presets};
 
 use crate::context::Context;
 use crate::error::{Failure, Kind};
-use crate::provider::{FoundKey, KeyPlace, Known, find_key, keyring_hint, unknown};
+use crate::provider::{FoundKey, KeyPlace, KnownProvider, find_key, keyring_hint, unknown};
 use crate::talk::banner;
 use crate::talk::command_file::CommandFile;
-use crate::talk::session::{Asker, Overrides};
+use crate::talk::session::{HintPlace, SessionOverrides};
 
 /// What stands for the model where there is none.
 const NO_MODEL: &str = "none";
@@ -26,7 +26,7 @@ pub(crate) struct Partner {
 ///
 /// What `overrides` name counts first, then the key `provider`. Where neither says anything, a preset whose
 /// key is in its variable is taken; else there is no model.
-pub(crate) fn partner(context: &Context, overrides: &Overrides) -> Result<Partner, Failure> {
+pub(crate) fn partner(context: &Context, overrides: &SessionOverrides) -> Result<Partner, Failure> {
     let Some(mut known) = chosen(context, overrides)? else { return Ok(offline()) };
     if known.api == Api::Offline {
         return Ok(offline());
@@ -49,7 +49,7 @@ pub(super) fn partner_of(
     context: &Context,
     stored: &StoredConversation,
     command: Option<&CommandFile>,
-    overrides: &Overrides,
+    overrides: &SessionOverrides,
 ) -> Result<Partner, Failure> {
     let before = &stored.conversation.settings;
     let mut wanted = overrides.clone();
@@ -93,16 +93,16 @@ pub(super) fn partner_of(
 /// Whether a new conversation would be held with another provider or model, as the configuration says.
 fn differs_from_configured(context: &Context, now: &Settings) -> bool {
     let Some(name) = context.config.provider() else { return false };
-    let model = Known::named(&context.config, name).and_then(|known| known.model);
+    let model = KnownProvider::named(&context.config, name).and_then(|known| known.model);
     now.provider.as_deref() != Some(name) || (model.is_some() && now.model != model)
 }
 
 /// A command names the model unless the user does.
 pub(super) fn with_command(
     context: &Context,
-    mut overrides: Overrides,
+    mut overrides: SessionOverrides,
     command: Option<&CommandFile>,
-) -> Overrides {
+) -> SessionOverrides {
     if overrides.model.is_none() {
         overrides.model = command.and_then(|command| command.allowed_model(context));
     }
@@ -120,10 +120,10 @@ pub(super) fn settings(partner: &Partner, command: Option<&CommandFile>, hash: O
     }
 }
 
-fn chosen(context: &Context, overrides: &Overrides) -> Result<Option<Known>, Failure> {
+fn chosen(context: &Context, overrides: &SessionOverrides) -> Result<Option<KnownProvider>, Failure> {
     let config = &context.config;
     if let Some(name) = overrides.provider.as_deref().or(config.provider()) {
-        return Known::named(config, name).map(Some).ok_or_else(|| unknown(config, name));
+        return KnownProvider::named(config, name).map(Some).ok_or_else(|| unknown(config, name));
     }
     if let Some(known) = implied(context, overrides) {
         return Ok(Some(known));
@@ -133,8 +133,8 @@ fn chosen(context: &Context, overrides: &Overrides) -> Result<Option<Known>, Fai
         (model, _) => {
             let failure = Failure::invalid("no provider is chosen");
             Err(match overrides.asker {
-                Asker::Shell => failure.hint("run `rejoin setup`, or add `--provider NAME`"),
-                Asker::Prompt => {
+                HintPlace::Shell => failure.hint("run `rejoin setup`, or add `--provider NAME`"),
+                HintPlace::Prompt => {
                     failure.hint(format!("type `/provider NAME {}`", model.as_deref().unwrap_or("MODEL")))
                 }
             })
@@ -144,11 +144,11 @@ fn chosen(context: &Context, overrides: &Overrides) -> Result<Option<Known>, Fai
 
 /// The preset whose key is in its usual variable, when nothing at all is configured. Nothing is sent
 /// to it before a model is named as well.
-fn implied(context: &Context, overrides: &Overrides) -> Option<Known> {
+fn implied(context: &Context, overrides: &SessionOverrides) -> Option<KnownProvider> {
     let is_set = |name: &&str| context.surroundings.variable(name).is_some();
     let (preset, variable) =
         presets().iter().find_map(|preset| Some((preset, preset.key_variable.filter(is_set)?)))?;
-    let known = Known::named(&context.config, preset.name)?;
+    let known = KnownProvider::named(&context.config, preset.name)?;
     if overrides.model.is_some() || known.model.is_some() {
         context.note(&format!("Talking to {}, because {variable} is set.", preset.title));
         return Some(known);
@@ -161,15 +161,17 @@ fn offline() -> Partner {
     Partner { provider: Arc::new(Offline), model: NO_MODEL.to_owned() }
 }
 
-fn no_model(name: &str, asker: Asker) -> Failure {
+fn no_model(name: &str, asker: HintPlace) -> Failure {
     let failure = Failure::invalid(format!("no model of `{name}` is chosen"));
     match asker {
-        Asker::Shell => failure.hint(format!("run `rejoin setup --provider {name}`, or add `--model MODEL`")),
-        Asker::Prompt => failure.hint(format!("type `/provider {name} MODEL`")),
+        HintPlace::Shell => {
+            failure.hint(format!("run `rejoin setup --provider {name}`, or add `--model MODEL`"))
+        }
+        HintPlace::Prompt => failure.hint(format!("type `/provider {name} MODEL`")),
     }
 }
 
-fn key(context: &Context, known: &Known) -> Result<KeySource, Failure> {
+fn key(context: &Context, known: &KnownProvider) -> Result<KeySource, Failure> {
     let FoundKey { place, source, keyring } = find_key(context, known)?;
     if place != KeyPlace::Missing {
         return Ok(source);

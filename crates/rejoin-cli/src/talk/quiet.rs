@@ -9,9 +9,9 @@ use rejoin_agent::{Api, History, KeySource, Offline, Talk};
 use crate::compaction;
 use crate::context::Context;
 use crate::error::Failure;
-use crate::provider::{Known, unknown};
+use crate::provider::{KnownProvider, unknown};
 use crate::talk::partner::partner_of;
-use crate::talk::session::{Overrides, command_of, initial_of, tools_of};
+use crate::talk::session::{SessionOverrides, command_of, initial_of, tools_of};
 use crate::talk::tools::{self, ToolFlags};
 use crate::talk::{Partner, choose, writer};
 
@@ -29,9 +29,9 @@ pub(crate) struct Quiet {
 #[derive(Clone, Debug)]
 pub(crate) enum Asked {
     /// Those the conversation was held with, or whom the configuration names. Their key must be there.
-    Partner(Overrides),
+    Partner(SessionOverrides),
     /// The same, as far as they can be found without a key; nobody is asked in the end.
-    Nobody(Overrides),
+    Nobody(SessionOverrides),
     /// Someone who speaks this language; nobody is asked in the end.
     Speaking(Api),
 }
@@ -48,7 +48,7 @@ impl Quiet {
         let archive = archive.passing_over_damage();
         let conversation = stored.id;
         let stored = context.as_of(archive.now(), stored.clone());
-        let nothing = Overrides::default();
+        let nothing = SessionOverrides::default();
         let overrides = match asked {
             Asked::Partner(overrides) | Asked::Nobody(overrides) => overrides,
             Asked::Speaking(_) => &nothing,
@@ -91,22 +91,22 @@ impl Quiet {
 fn without_key(
     context: &Context,
     stored: &StoredConversation,
-    overrides: &Overrides,
+    overrides: &SessionOverrides,
     api: Option<Api>,
 ) -> Result<Partner, Failure> {
     let config = &context.config;
     let before = &stored.conversation.settings;
     if let Some(name) = &overrides.provider {
-        let known = Known::named(config, name).ok_or_else(|| unknown(config, name))?;
+        let known = KnownProvider::named(config, name).ok_or_else(|| unknown(config, name))?;
         return connect(&known, overrides.model.clone());
     }
-    let speaks = |known: &Known| api.map_or(known.api != Api::Offline, |api| known.api == api);
-    let named = |name: Option<&str>| name.and_then(|name| Known::named(config, name)).filter(speaks);
+    let speaks = |known: &KnownProvider| api.map_or(known.api != Api::Offline, |api| known.api == api);
+    let named = |name: Option<&str>| name.and_then(|name| KnownProvider::named(config, name)).filter(speaks);
     if let Some(known) = named(before.provider.as_deref()) {
         return connect(&known, overrides.model.clone().or_else(|| before.model.clone()));
     }
     let any = || {
-        let mut all: Vec<Known> = Known::all(config).into_iter().filter(speaks).collect();
+        let mut all: Vec<KnownProvider> = KnownProvider::all(config).into_iter().filter(speaks).collect();
         // One that says which model it has shows more of a request.
         all.sort_by_key(|known| known.model.is_none());
         all.into_iter().next().filter(|_| api.is_some())
@@ -117,7 +117,7 @@ fn without_key(
     }
 }
 
-fn connect(known: &Known, model: Option<String>) -> Result<Partner, Failure> {
+fn connect(known: &KnownProvider, model: Option<String>) -> Result<Partner, Failure> {
     let model = model.or_else(|| known.model.clone()).unwrap_or_else(|| ANY_MODEL.to_owned());
     Ok(Partner { provider: known.connect(KeySource::None)?, model })
 }

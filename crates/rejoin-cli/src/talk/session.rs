@@ -10,15 +10,15 @@ use crate::context::{Consent, Context};
 use crate::error::Failure;
 use crate::git::head_of;
 use crate::named;
-use crate::talk::choose::{self, Found};
+use crate::talk::choose::{self, ResumedConversation};
 use crate::talk::command_file::{self, CommandFile};
-use crate::talk::initial::{Initial, Resumed, initial};
+use crate::talk::initial::{ContinuedConversation, InitialContext, initial};
 use crate::talk::leftover::{self, Partial};
 use crate::talk::partner::{Partner, partner, partner_of, settings, with_command};
 use crate::talk::summary::{Describing, Occasion, note_base_url};
 use crate::talk::tools::{self, ToolFlags};
-use crate::talk::{Unsaved, banner, session_state, writer};
-use crate::ui::consent::Shown;
+use crate::talk::{UnsavedReason, banner, session_state, writer};
+use crate::ui::consent::ConsentText;
 
 /// The field of a header with what the model is told in place of Rejoin's own words.
 const SYSTEM: &str = "system";
@@ -54,7 +54,7 @@ pub(crate) enum FirstSave {
 
 /// Where a hint is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Asker {
+pub(crate) enum HintPlace {
     #[default]
     Shell,
     Prompt,
@@ -62,7 +62,7 @@ pub(crate) enum Asker {
 
 /// What this run asks for in place of what is configured or was used before.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Overrides {
+pub(crate) struct SessionOverrides {
     pub(crate) provider: Option<String>,
     pub(crate) model: Option<String>,
     pub(crate) base_url: Option<String>,
@@ -71,7 +71,7 @@ pub(crate) struct Overrides {
     pub(crate) system: Option<String>,
     pub(crate) title: Option<String>,
     /// Who reads what there is to do when nothing is chosen.
-    pub(crate) asker: Asker,
+    pub(crate) asker: HintPlace,
     /// What to do with a reply that was cut off.
     pub(crate) partial: Partial,
     /// Whether a completed conversation may be opened again without asking.
@@ -88,7 +88,7 @@ pub(crate) struct Session {
     /// The conversation that had what was said when it was last asked.
     recorded_in: ConversationId,
     /// Why nothing is saved; none when it is.
-    pub(crate) unsaved: Option<Unsaved>,
+    pub(crate) unsaved: Option<UnsavedReason>,
     /// True when this talk began the conversation.
     is_new: bool,
     /// Where a flag says that the provider is reached.
@@ -165,13 +165,13 @@ impl Session {
     pub(crate) fn begin(
         context: &Context,
         start: &Start,
-        overrides: &Overrides,
+        overrides: &SessionOverrides,
         first_save: FirstSave,
     ) -> Result<Self, Failure> {
         // A rule that cannot be understood is told before anything is written.
         let mut toolbox = tools::toolbox(context, &overrides.tools, context.config.project())?;
-        let unsaved = Unsaved::of(context, start)?;
-        let is_kept = !matches!(unsaved, Some(Unsaved::Incognito | Unsaved::Disabled { .. }));
+        let unsaved = UnsavedReason::of(context, start)?;
+        let is_kept = !matches!(unsaved, Some(UnsavedReason::Incognito | UnsavedReason::Disabled { .. }));
         if let Some(unsaved) = unsaved.as_ref().filter(|_| !is_kept) {
             // A store in memory says so itself when it is opened.
             context.manner.insist(&unsaved.to_string(), None);
@@ -227,7 +227,7 @@ impl Session {
 }
 
 /// A conversation with all that talking in it needs.
-struct Ready {
+struct ReadySession {
     handle: Handle,
     partner: Partner,
     system: String,
@@ -264,15 +264,15 @@ fn tell_new(context: &Context, start: &Start) {
 fn begin_new(
     context: &Context,
     archive: &Archive,
-    overrides: &Overrides,
+    overrides: &SessionOverrides,
     first_save: FirstSave,
-) -> Result<Ready, Failure> {
+) -> Result<ReadySession, Failure> {
     let command = match &overrides.command {
         Some(name) => Some(command_file::required(context, name)?),
         None => None,
     };
     let partner = partner(context, &with_command(context, overrides.clone(), command.as_ref()))?;
-    let Initial { system, note, hash, files } =
+    let InitialContext { system, note, hash, files } =
         initial(context, command.as_ref(), overrides.system.as_deref(), None);
     let project = context.project(archive)?;
     let mut conversation = Conversation {
@@ -293,21 +293,22 @@ fn begin_new(
         FirstSave::WithFirstMessage => archive.draft(conversation)?,
     };
     let tools = command.and_then(|command| command.tools);
-    Ok(Ready { handle, partner, system, note, tools, is_resumed: false })
+    Ok(ReadySession { handle, partner, system, note, tools, is_resumed: false })
 }
 
 fn resume(
     context: &Context,
     archive: &Archive,
-    found: Found,
-    overrides: &Overrides,
-) -> Result<Ready, Failure> {
+    found: ResumedConversation,
+    overrides: &SessionOverrides,
+) -> Result<ReadySession, Failure> {
     let stored = context.as_of(archive.now(), found.stored);
     context.note(&banner::resuming(&stored));
     may_go_on(context, archive, &stored, overrides.reopen)?;
     let command = command_of(context, &stored, overrides)?;
     let partner = partner_of(context, &stored, command.as_ref(), overrides)?;
-    let Initial { system, note, hash, files } = initial_of(context, &stored, command.as_ref(), overrides);
+    let InitialContext { system, note, hash, files } =
+        initial_of(context, &stored, command.as_ref(), overrides);
     let handle = leftover::settle(context, found.handle, overrides.partial)?;
     tell_changed_prompt(context, &stored, command.as_ref(), hash.as_deref());
     let mut settings = settings(&partner, command.as_ref(), hash);
@@ -340,7 +341,7 @@ fn resume(
         archive.status().activate(stored.id)?;
     }
     let tools = tools_of(command, &stored);
-    Ok(Ready { handle, partner, system, note, tools, is_resumed: true })
+    Ok(ReadySession { handle, partner, system, note, tools, is_resumed: true })
 }
 
 /// The initial context of a conversation that goes on; after a pause it says where that stood.
@@ -348,13 +349,13 @@ pub(super) fn initial_of(
     context: &Context,
     stored: &StoredConversation,
     command: Option<&CommandFile>,
-    overrides: &Overrides,
-) -> Initial {
+    overrides: &SessionOverrides,
+) -> InitialContext {
     let was_left = stored.conversation.status != Status::Active || command.is_some();
     let is_after_a_pause = was_left && stored.messages > 0;
     let kept: Option<String> = stored.conversation.extra.field(SYSTEM).and_then(|text| text.to().ok());
     let own = overrides.system.clone().or(kept);
-    initial(context, command, own.as_deref(), Some(&Resumed { stored, is_after_a_pause }))
+    initial(context, command, own.as_deref(), Some(&ContinuedConversation { stored, is_after_a_pause }))
 }
 
 /// The tools of a conversation that goes on. A command whose file is gone still
@@ -376,7 +377,7 @@ fn may_go_on(
     }
     let title = named::title(stored);
     context.manner.warn(&format!("\"{title}\" was marked as completed"), None);
-    context.confirm(&Shown::line(&format!("Open \"{}\" again?", stored.title())), reopen)?;
+    context.confirm(&ConsentText::line(&format!("Open \"{}\" again?", stored.title())), reopen)?;
     archive.status().reopen(stored.id)?;
     Ok(())
 }
@@ -385,7 +386,7 @@ fn may_go_on(
 pub(super) fn command_of(
     context: &Context,
     stored: &StoredConversation,
-    overrides: &Overrides,
+    overrides: &SessionOverrides,
 ) -> Result<Option<CommandFile>, Failure> {
     let own = stored.conversation.settings.command.as_deref();
     if let Some(name) = &overrides.command {
@@ -433,7 +434,7 @@ fn tell_changed_prompt(
     }
 }
 
-fn name_system(conversation: &mut Conversation, overrides: &Overrides) {
+fn name_system(conversation: &mut Conversation, overrides: &SessionOverrides) {
     if let Some(system) = &overrides.system {
         conversation.extra.set(SYSTEM, Json::of(system).expect("a string is JSON"));
     }

@@ -13,7 +13,7 @@ const SUMMARY: usize = 240;
 
 /// How a conversation is left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum End {
+pub(crate) enum StopMode {
     /// To be resumed.
     Pause,
     /// Done.
@@ -29,23 +29,23 @@ pub(crate) struct Stopped {
 }
 
 /// Pauses or completes a conversation.
-pub(crate) fn stop(archive: &Archive, id: ConversationId, end: End) -> Result<Stopped, Failure> {
+pub(crate) fn stop(archive: &Archive, id: ConversationId, end: StopMode) -> Result<Stopped, Failure> {
     check(&archive.conversation(id)?, end)?;
     match end {
-        End::Pause => archive.status().pause(id, EndReason::Ended)?,
-        End::Complete => archive.status().complete(id)?,
+        StopMode::Pause => archive.status().pause(id, EndReason::Ended)?,
+        StopMode::Complete => archive.status().complete(id)?,
     };
     stopped(archive, id)
 }
 
 impl Session {
     /// Pauses or completes the conversation that is talked in, with what was measured while talking.
-    pub(crate) async fn stop(&self, end: End) -> Result<Stopped, Failure> {
+    pub(crate) async fn stop(&self, end: StopMode) -> Result<Stopped, Failure> {
         check(&self.archive.conversation(self.conversation())?, end)?;
         self.talk.finish(GRACE).await;
         let ending = match end {
-            End::Pause => Ending::Paused(EndReason::Ended),
-            End::Complete => Ending::Completed,
+            StopMode::Pause => Ending::Paused(EndReason::Ended),
+            StopMode::Complete => Ending::Completed,
         };
         self.talk.recorder().with(move |recorder| recorder.end(ending)).await??;
         self.describe(Occasion::Pause);
@@ -54,11 +54,11 @@ impl Session {
 }
 
 /// Tells a change that is not allowed in words that lead on.
-fn check(stored: &StoredConversation, end: End) -> Result<(), Failure> {
+fn check(stored: &StoredConversation, end: StopMode) -> Result<(), Failure> {
     let from = stored.conversation.status;
     let to = match end {
-        End::Pause => Status::Paused,
-        End::Complete => Status::Completed,
+        StopMode::Pause => Status::Paused,
+        StopMode::Complete => Status::Completed,
     };
     if from.may_become(to) {
         return Ok(());

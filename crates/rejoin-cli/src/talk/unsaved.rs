@@ -13,7 +13,7 @@ use crate::talk::Start;
 
 /// Why nothing that is said is saved.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Unsaved {
+pub(crate) enum UnsavedReason {
     /// The user asked for this run.
     Incognito,
     /// The configuration says so, here.
@@ -22,7 +22,7 @@ pub(crate) enum Unsaved {
     Memory { origin: String },
 }
 
-impl Unsaved {
+impl UnsavedReason {
     /// Why nothing is saved in a talk; none when it is.
     pub(crate) fn of(context: &Context, start: &Start) -> Result<Option<Self>, Failure> {
         if *start == Start::Incognito {
@@ -50,7 +50,7 @@ impl Unsaved {
     }
 }
 
-impl fmt::Display for Unsaved {
+impl fmt::Display for UnsavedReason {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Incognito => out.write_str("nothing is saved: this run is incognito"),

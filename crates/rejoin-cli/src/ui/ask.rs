@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead, Read, Write};
 
-use super::consent::Shown;
+use super::consent::ConsentText;
 use super::keyboard;
 
 /// The longest answer read, so that a file on the keyboard's place cannot fill the memory.
@@ -39,14 +39,14 @@ pub(crate) fn person() -> io::StdinLock<'static> {
 ///
 /// What the question names, such as a path, is shown as it is.
 pub(crate) fn confirm<Input: BufRead>(
-    question: &Shown,
+    question: &ConsentText,
     keyboard: Keyboard<Input>,
     output: &mut impl Write,
 ) -> io::Result<Confirmation> {
     let Keyboard::Present(mut input) = keyboard else {
         return Ok(Confirmation::NotAsked);
     };
-    for note in Shown::notes(&[question]) {
+    for note in ConsentText::notes(&[question]) {
         writeln!(output, "{note}")?;
     }
     loop {
@@ -85,7 +85,8 @@ mod tests {
 
     fn confirmed(typed: &[u8]) -> (Confirmation, String) {
         let mut output = Vec::new();
-        let confirmation = confirm(&Shown::line("Delete 2 messages?"), Keyboard::Present(typed), &mut output);
+        let confirmation =
+            confirm(&ConsentText::line("Delete 2 messages?"), Keyboard::Present(typed), &mut output);
         (
             confirmation.expect("memory does not fail"),
             String::from_utf8(output).expect("only text is printed"),
@@ -113,7 +114,7 @@ mod tests {
     #[test]
     fn what_a_question_names_is_shown_as_it_is() {
         let mut output = Vec::new();
-        let question = Shown::line("Replace a\u{1b}[2J\u{202e}b?");
+        let question = ConsentText::line("Replace a\u{1b}[2J\u{202e}b?");
 
         confirm(&question, Keyboard::Present(&b"n\n"[..]), &mut output).unwrap();
 
@@ -139,7 +140,8 @@ mod tests {
     fn nobody_is_asked_without_a_keyboard() {
         let mut output = Vec::new();
 
-        let confirmation = confirm(&Shown::line("Delete?"), Keyboard::<&[u8]>::Absent, &mut output).unwrap();
+        let confirmation =
+            confirm(&ConsentText::line("Delete?"), Keyboard::<&[u8]>::Absent, &mut output).unwrap();
 
         assert_eq!((confirmation, output), (Confirmation::NotAsked, Vec::new()));
     }

@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 
 /// What the forest needs to know of a message.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Link<'a> {
+pub(crate) struct ForestLink<'a> {
     /// The id of the message, different from all others.
     pub(crate) id: &'a str,
     /// The id of the message it answers.
@@ -26,7 +26,7 @@ pub(crate) struct Forest {
 
 impl Forest {
     /// Grows the forest. Siblings of the same age keep the order of the list.
-    pub(crate) fn grow(links: &[Link<'_>]) -> Self {
+    pub(crate) fn grow(links: &[ForestLink<'_>]) -> Self {
         let positions = links.iter().enumerate().map(|(position, link)| (link.id, position));
         let positions = positions.collect::<HashMap<_, _>>();
         let mut parents = links
@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     fn grow(links: &[(&'static str, Option<&'static str>, i64)]) -> Forest {
-        let links = links.iter().map(|&(id, parent, time)| Link { id, parent, time });
+        let links = links.iter().map(|&(id, parent, time)| ForestLink { id, parent, time });
         Forest::grow(&links.collect::<Vec<_>>())
     }
 

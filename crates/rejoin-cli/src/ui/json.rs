@@ -12,7 +12,7 @@ use serde_json::ser::{Formatter, Serializer};
 
 /// Writes a value on one line, without a line break.
 pub(crate) fn write(output: &mut dyn Write, value: &(impl Serialize + ?Sized)) -> io::Result<()> {
-    let mut serializer = Serializer::with_formatter(output, Inert);
+    let mut serializer = Serializer::with_formatter(output, InertJson);
     value.serialize(&mut serializer).map_err(io::Error::from)
 }
 
@@ -40,9 +40,9 @@ impl Serialize for PathText<'_> {
 
 /// A value that stands in JSON as people read it, such as a url.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Text<T>(pub(crate) T);
+pub(crate) struct JsonText<T>(pub(crate) T);
 
-impl<T: fmt::Display> Serialize for Text<T> {
+impl<T: fmt::Display> Serialize for JsonText<T> {
     fn serialize<S: Output>(&self, output: S) -> Result<S::Ok, S::Error> {
         output.collect_str(&self.0)
     }
@@ -62,9 +62,9 @@ pub(crate) fn inert(json: &str) -> String {
 }
 
 /// The compact form, in which JSON itself escapes all control characters but those from 127 to 159.
-struct Inert;
+struct InertJson;
 
-impl Formatter for Inert {
+impl Formatter for InertJson {
     fn write_string_fragment<W: Write + ?Sized>(&mut self, output: &mut W, text: &str) -> io::Result<()> {
         write_inert(output, text)
     }

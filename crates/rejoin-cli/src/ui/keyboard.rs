@@ -66,7 +66,7 @@ impl Drop for Hushed {
 
 /// A key that was pressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Key {
+pub(crate) enum KeyPress {
     Letter(char),
     Enter,
     Space,
@@ -83,12 +83,12 @@ pub(crate) enum Key {
 ///
 /// What was typed before is thrown away, and so is what is typed until the keyboard was quiet for a while: it
 /// was not meant as the answer. Ctrl+C and Ctrl+D count at once.
-pub(crate) fn key() -> Key {
+pub(crate) fn key() -> KeyPress {
     let _hushed =
         Hushed::with(|modes| modes.remove(LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG));
     forget_typed();
     let stdin = io::stdin();
-    let mut quiet = Quiet { since: Instant::now() };
+    let mut quiet = QuietKeys { since: Instant::now() };
     let mut bytes = [0; 64];
     loop {
         match rustix::io::read(stdin.as_fd(), &mut bytes) {
@@ -98,7 +98,7 @@ pub(crate) fn key() -> Key {
                     return key;
                 }
             }
-            Err(_) => return Key::End,
+            Err(_) => return KeyPress::End,
         }
     }
 }
@@ -160,30 +160,30 @@ pub(crate) fn forget_typed() {
 
 /// Tells keys that answer a question from those that happen to be typed when it appears.
 #[derive(Debug)]
-struct Quiet {
+struct QuietKeys {
     /// When the question appeared, or the last key that did not count.
     since: Instant,
 }
 
-impl Quiet {
-    fn answer(&mut self, bytes: &[u8], now: Instant) -> Option<Key> {
-        let key = if bytes.contains(&INTERRUPT) { Key::Interrupt } else { meaning(bytes) };
+impl QuietKeys {
+    fn answer(&mut self, bytes: &[u8], now: Instant) -> Option<KeyPress> {
+        let key = if bytes.contains(&INTERRUPT) { KeyPress::Interrupt } else { meaning(bytes) };
         let is_quiet = now.duration_since(self.since) >= QUIET;
         self.since = now;
-        (is_quiet || matches!(key, Key::Interrupt | Key::End)).then_some(key)
+        (is_quiet || matches!(key, KeyPress::Interrupt | KeyPress::End)).then_some(key)
     }
 }
 
 /// Keys such as the arrows arrive as several bytes, among which there may be letters that mean nothing.
-fn meaning(bytes: &[u8]) -> Key {
+fn meaning(bytes: &[u8]) -> KeyPress {
     match bytes {
-        [b'\r' | b'\n'] => Key::Enter,
-        [b' '] => Key::Space,
-        [ESCAPE] => Key::Escape,
-        [INTERRUPT] => Key::Interrupt,
-        [4] => Key::End,
-        [letter @ (b'a'..=b'z' | b'A'..=b'Z')] => Key::Letter(char::from(*letter).to_ascii_lowercase()),
-        _ => Key::Other,
+        [b'\r' | b'\n'] => KeyPress::Enter,
+        [b' '] => KeyPress::Space,
+        [ESCAPE] => KeyPress::Escape,
+        [INTERRUPT] => KeyPress::Interrupt,
+        [4] => KeyPress::End,
+        [letter @ (b'a'..=b'z' | b'A'..=b'Z')] => KeyPress::Letter(char::from(*letter).to_ascii_lowercase()),
+        _ => KeyPress::Other,
     }
 }
 
@@ -196,23 +196,23 @@ mod tests {
         let keys = [&b"y"[..], b"A", b" ", b"\r", b"\x1b[A", b"yes", b"\x03", b"\x04", b"\x1b"].map(meaning);
 
         let expected = [
-            Key::Letter('y'),
-            Key::Letter('a'),
-            Key::Space,
-            Key::Enter,
-            Key::Other,
-            Key::Other,
-            Key::Interrupt,
-            Key::End,
-            Key::Escape,
+            KeyPress::Letter('y'),
+            KeyPress::Letter('a'),
+            KeyPress::Space,
+            KeyPress::Enter,
+            KeyPress::Other,
+            KeyPress::Other,
+            KeyPress::Interrupt,
+            KeyPress::End,
+            KeyPress::Escape,
         ];
         assert_eq!(keys, expected);
     }
 
     /// Types keys, each so many milliseconds after the one before, and returns the first that counts.
-    fn answered(typed: &[(u64, &[u8])]) -> Option<Key> {
+    fn answered(typed: &[(u64, &[u8])]) -> Option<KeyPress> {
         let mut now = Instant::now();
-        let mut quiet = Quiet { since: now };
+        let mut quiet = QuietKeys { since: now };
         typed.iter().find_map(|(pause, bytes)| {
             now += Duration::from_millis(*pause);
             quiet.answer(bytes, now)
@@ -221,7 +221,7 @@ mod tests {
 
     #[test]
     fn a_key_counts_after_the_keyboard_was_quiet() {
-        let yes = Some(Key::Letter('y'));
+        let yes = Some(KeyPress::Letter('y'));
         let held = vec![(30, &b"y"[..]); 100];
 
         assert_eq!(answered(&[(500, b"y")]), yes);
@@ -233,8 +233,8 @@ mod tests {
 
     #[test]
     fn who_wants_to_stop_does_not_wait() {
-        assert_eq!(answered(&[(0, b"\x03")]), Some(Key::Interrupt));
-        assert_eq!(answered(&[(0, b"abc\x03")]), Some(Key::Interrupt));
-        assert_eq!(answered(&[(0, b"\x04")]), Some(Key::End));
+        assert_eq!(answered(&[(0, b"\x03")]), Some(KeyPress::Interrupt));
+        assert_eq!(answered(&[(0, b"abc\x03")]), Some(KeyPress::Interrupt));
+        assert_eq!(answered(&[(0, b"\x04")]), Some(KeyPress::End));
     }
 }

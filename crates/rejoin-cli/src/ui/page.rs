@@ -54,7 +54,7 @@ impl Pager {
 
 /// The size of the terminal in characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Screen {
+pub(crate) struct ScreenSize {
     /// Characters in a row.
     pub(crate) columns: usize,
     /// Rows, the one for the prompt included.
@@ -68,10 +68,10 @@ pub(crate) struct Screen {
 /// success.
 pub(crate) fn show<Failure: From<io::Error>>(
     output: impl Write,
-    paging: Option<(Pager, Screen)>,
+    paging: Option<(Pager, ScreenSize)>,
     write: impl FnOnce(&mut dyn Write) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let mut page = Page::new(output, paging);
+    let mut page = PagedOutput::new(output, paging);
     let written = write(&mut page);
     // What was written before a failure is still part of the answer.
     let finished = page.finish();
@@ -83,18 +83,18 @@ pub(crate) fn show<Failure: From<io::Error>>(
 }
 
 /// A writer that decides on the way where its bytes go.
-struct Page<Output: Write> {
+struct PagedOutput<Output: Write> {
     direct: BufWriter<Output>,
-    route: Route,
+    route: OutputRoute,
     reader_left: bool,
 }
 
-enum Route {
+enum OutputRoute {
     Direct,
     /// Not yet known to be longer than the screen.
     Held {
         bytes: Vec<u8>,
-        cursor: Cursor,
+        cursor: ScreenCursor,
         pager: Pager,
     },
     Paged {
@@ -103,20 +103,22 @@ enum Route {
     },
 }
 
-impl<Output: Write> Page<Output> {
-    fn new(output: Output, paging: Option<(Pager, Screen)>) -> Self {
+impl<Output: Write> PagedOutput<Output> {
+    fn new(output: Output, paging: Option<(Pager, ScreenSize)>) -> Self {
         let route = match paging {
-            Some((pager, screen)) => Route::Held { bytes: Vec::new(), cursor: Cursor::new(screen), pager },
-            None => Route::Direct,
+            Some((pager, screen)) => {
+                OutputRoute::Held { bytes: Vec::new(), cursor: ScreenCursor::new(screen), pager }
+            }
+            None => OutputRoute::Direct,
         };
         Self { direct: BufWriter::new(output), route, reader_left: false }
     }
 
     fn accept(&mut self, written: &[u8]) -> io::Result<()> {
         match &mut self.route {
-            Route::Direct => self.direct.write_all(written),
-            Route::Paged { input, .. } => input.write_all(written),
-            Route::Held { bytes, cursor, pager } => {
+            OutputRoute::Direct => self.direct.write_all(written),
+            OutputRoute::Paged { input, .. } => input.write_all(written),
+            OutputRoute::Held { bytes, cursor, pager } => {
                 bytes.extend_from_slice(written);
                 cursor.advance(written);
                 if !cursor.is_below_screen() {
@@ -124,8 +126,8 @@ impl<Output: Write> Page<Output> {
                 }
                 let held = std::mem::take(bytes);
                 self.route = match pager.start() {
-                    Ok((child, input)) => Route::Paged { child, input: BufWriter::new(input) },
-                    Err(_) => Route::Direct,
+                    Ok((child, input)) => OutputRoute::Paged { child, input: BufWriter::new(input) },
+                    Err(_) => OutputRoute::Direct,
                 };
                 self.accept(&held)
             }
@@ -133,10 +135,12 @@ impl<Output: Write> Page<Output> {
     }
 
     fn finish(&mut self) -> io::Result<()> {
-        let finished = match std::mem::replace(&mut self.route, Route::Direct) {
-            Route::Direct => self.direct.flush(),
-            Route::Held { bytes, .. } => self.direct.write_all(&bytes).and_then(|()| self.direct.flush()),
-            Route::Paged { mut child, input } => {
+        let finished = match std::mem::replace(&mut self.route, OutputRoute::Direct) {
+            OutputRoute::Direct => self.direct.flush(),
+            OutputRoute::Held { bytes, .. } => {
+                self.direct.write_all(&bytes).and_then(|()| self.direct.flush())
+            }
+            OutputRoute::Paged { mut child, input } => {
                 // Giving up the input tells the pager that the answer is complete.
                 let flushed = input.into_inner().map(drop).map_err(io::IntoInnerError::into_error);
                 child.wait().and(flushed)
@@ -151,7 +155,7 @@ impl<Output: Write> Page<Output> {
     }
 }
 
-impl<Output: Write> Write for Page<Output> {
+impl<Output: Write> Write for PagedOutput<Output> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let accepted = self.accept(bytes);
         self.note(accepted).map(|()| bytes.len())
@@ -159,9 +163,9 @@ impl<Output: Write> Write for Page<Output> {
 
     fn flush(&mut self) -> io::Result<()> {
         let flushed = match &mut self.route {
-            Route::Direct => self.direct.flush(),
-            Route::Held { .. } => Ok(()),
-            Route::Paged { input, .. } => input.flush(),
+            OutputRoute::Direct => self.direct.flush(),
+            OutputRoute::Held { .. } => Ok(()),
+            OutputRoute::Paged { input, .. } => input.flush(),
         };
         self.note(flushed)
     }
@@ -170,14 +174,14 @@ impl<Output: Write> Write for Page<Output> {
 /// Where the output written so far would leave the cursor.
 ///
 /// Colours and wide characters are counted as characters. That is exact enough to decide on a pager.
-struct Cursor {
-    screen: Screen,
+struct ScreenCursor {
+    screen: ScreenSize,
     row: usize,
     column: usize,
 }
 
-impl Cursor {
-    fn new(screen: Screen) -> Self {
+impl ScreenCursor {
+    fn new(screen: ScreenSize) -> Self {
         Self { screen, row: 0, column: 0 }
     }
 
@@ -206,13 +210,13 @@ impl Cursor {
 mod tests {
     use super::*;
 
-    const SCREEN: Screen = Screen { columns: 10, rows: 3 };
+    const SCREEN: ScreenSize = ScreenSize { columns: 10, rows: 3 };
 
-    fn pager(command: &str) -> Option<(Pager, Screen)> {
+    fn pager(command: &str) -> Option<(Pager, ScreenSize)> {
         Pager::choose(Some(command), None).map(|pager| (pager, SCREEN))
     }
 
-    fn shown(paging: Option<(Pager, Screen)>, text: &str) -> String {
+    fn shown(paging: Option<(Pager, ScreenSize)>, text: &str) -> String {
         let mut output = Vec::new();
         show(&mut output, paging, |page| page.write_all(text.as_bytes())).expect("memory does not fail");
         String::from_utf8(output).expect("only text is written")

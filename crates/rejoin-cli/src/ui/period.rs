@@ -4,7 +4,7 @@ use std::{fmt, time::Duration};
 
 use jiff::{Timestamp, Zoned, civil::DateTime};
 
-use super::when::Clock;
+use super::when::WallClock;
 
 /// A text that names no length of time or no moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,7 +75,7 @@ pub(crate) fn length(text: &str) -> Result<Duration, InvalidTime> {
 
 /// Reads a moment: a length of time before now, `today`, `yesterday`, a local date with or without a time, or
 /// an exact time with its zone. Returns microseconds since 1970.
-pub(crate) fn moment(text: &str, clock: &Clock) -> Result<i64, InvalidTime> {
+pub(crate) fn moment(text: &str, clock: &WallClock) -> Result<i64, InvalidTime> {
     let typed = text.trim();
     let invalid = || InvalidTime::Moment(text.to_owned());
 
@@ -104,7 +104,7 @@ fn before(moment: i64, length: Duration) -> Option<i64> {
     moment.checked_sub(i64::try_from(length.as_micros()).ok()?)
 }
 
-fn start_of_day(clock: &Clock, days_ago: i64) -> Option<i64> {
+fn start_of_day(clock: &WallClock, days_ago: i64) -> Option<i64> {
     let now = Timestamp::from_microsecond(clock.now()).ok()?.to_zoned(clock.zone().clone());
     let day = now.date().checked_sub(jiff::Span::new().days(days_ago)).ok()?;
     day.to_zoned(clock.zone().clone()).ok().as_ref().map(Zoned::timestamp).map(Timestamp::as_microsecond)
@@ -134,8 +134,8 @@ mod tests {
     /// 2024-01-15 10:30:00 UTC, read two hours east of it.
     const NOW: i64 = 1_705_314_600_000_000;
 
-    fn clock() -> Clock {
-        Clock::new(NOW, TimeZone::fixed(offset(2)))
+    fn clock() -> WallClock {
+        WallClock::new(NOW, TimeZone::fixed(offset(2)))
     }
 
     #[test]

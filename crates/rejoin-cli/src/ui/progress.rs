@@ -30,11 +30,11 @@ pub(crate) enum Visibility {
 /// The progress of one piece of work, cleared when it is dropped, so that an early error leaves no trace
 /// either.
 #[derive(Debug)]
-pub(crate) struct Progress {
+pub(crate) struct ProgressLine {
     bar: ProgressBar,
 }
 
-impl Progress {
+impl ProgressLine {
     /// Starts showing what is being done (`Copying messages`), with the total if it is known.
     pub(crate) fn start(visibility: Visibility, doing: &str, unit: Unit, total: Option<u64>) -> Self {
         let target = match visibility {
@@ -69,7 +69,7 @@ impl Progress {
     }
 }
 
-impl Drop for Progress {
+impl Drop for ProgressLine {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
     }
@@ -153,9 +153,9 @@ mod tests {
         }
     }
 
-    fn on(terminal: &OneLine, unit: Unit, total: Option<u64>) -> Progress {
+    fn on(terminal: &OneLine, unit: Unit, total: Option<u64>) -> ProgressLine {
         let target = ProgressDrawTarget::term_like(Box::new(terminal.clone()));
-        Progress::on(target, "Copying\u{1b}[2J messages", unit, total)
+        ProgressLine::on(target, "Copying\u{1b}[2J messages", unit, total)
     }
 
     #[test]
@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn hidden_progress_draws_nothing() {
-        let progress = Progress::start(Visibility::Hidden, "Copying", Unit::Bytes, None);
+        let progress = ProgressLine::start(Visibility::Hidden, "Copying", Unit::Bytes, None);
 
         assert!(progress.bar.is_hidden());
     }

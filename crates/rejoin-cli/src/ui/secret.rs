@@ -22,7 +22,7 @@ pub(crate) fn ask(prompt: &str) -> Result<Secret, Failure> {
     let attempt = |error: io::Error| Failure::io("ask at the terminal", error);
     write!(io::stderr(), "{prompt}").map_err(attempt)?;
     let typed = {
-        let _hidden = Hidden::start().map_err(attempt)?;
+        let _hidden = HiddenTyping::start().map_err(attempt)?;
         read(&mut unbuffered().map_err(attempt)?).map_err(attempt)?
     };
     writeln!(io::stderr()).map_err(attempt)?;
@@ -69,11 +69,11 @@ fn read(input: &mut impl Read) -> io::Result<Option<Secret>> {
 }
 
 /// While this lives, the terminal shows nothing of what is typed.
-struct Hidden {
+struct HiddenTyping {
     before: Termios,
 }
 
-impl Hidden {
+impl HiddenTyping {
     fn start() -> io::Result<Self> {
         let before = tcgetattr(io::stdin())?;
         let mut hidden = before.clone();
@@ -85,7 +85,7 @@ impl Hidden {
     }
 }
 
-impl Drop for Hidden {
+impl Drop for HiddenTyping {
     fn drop(&mut self) {
         let _ = tcsetattr(io::stdin(), OptionalActions::Now, &self.before);
     }

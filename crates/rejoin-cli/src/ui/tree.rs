@@ -13,9 +13,9 @@ use std::io::{self, Write};
 
 use super::{
     clean, fit,
-    forest::{Forest, Link},
+    forest::{Forest, ForestLink},
     paint::{Meaning, Paint},
-    when::Clock,
+    when::WallClock,
 };
 
 /// Spaces for each level on a screen of ordinary width, and on a narrow one.
@@ -46,7 +46,7 @@ pub(crate) enum Style {
 
 /// A message to draw.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Node<'a> {
+pub(crate) struct DrawnMessage<'a> {
     /// The id, as it is shown and as the children name it.
     pub(crate) id: &'a str,
     /// The id of the message it answers.
@@ -63,11 +63,11 @@ pub(crate) struct Node<'a> {
 
 /// How to draw.
 #[derive(Clone, Debug)]
-pub(crate) struct Drawing<'a> {
+pub(crate) struct TreeDrawing<'a> {
     /// Which levels are indented.
     pub(crate) style: Style,
     /// The zone of the times shown.
-    pub(crate) clock: &'a Clock,
+    pub(crate) clock: &'a WallClock,
     /// Whether to colour.
     pub(crate) paint: Paint,
     /// The width of the terminal, if there is one.
@@ -80,8 +80,12 @@ pub(crate) struct Drawing<'a> {
 /// with `+N` before the id, N being the levels not drawn. So the text stays readable, and the output grows
 /// with the number of messages and not with its square, even for a conversation of a hundred thousand answers
 /// in a row.
-pub(crate) fn draw(nodes: &[Node<'_>], drawing: &Drawing<'_>, output: &mut dyn Write) -> io::Result<()> {
-    let links = nodes.iter().map(|node| Link { id: node.id, parent: node.parent, time: node.time });
+pub(crate) fn draw(
+    nodes: &[DrawnMessage<'_>],
+    drawing: &TreeDrawing<'_>,
+    output: &mut dyn Write,
+) -> io::Result<()> {
+    let links = nodes.iter().map(|node| ForestLink { id: node.id, parent: node.parent, time: node.time });
     let forest = Forest::grow(&links.collect::<Vec<_>>());
 
     let mut waiting = forest.roots().iter().rev().map(|&root| (root, 0)).collect::<Vec<_>>();
@@ -104,7 +108,7 @@ pub(crate) fn draw(nodes: &[Node<'_>], drawing: &Drawing<'_>, output: &mut dyn W
     Ok(())
 }
 
-impl Drawing<'_> {
+impl TreeDrawing<'_> {
     /// Returns the spaces before a message of this level, and how many levels they leave out.
     fn indentation(&self, level: usize) -> (usize, usize) {
         let (step, most) = match self.screen {
@@ -117,7 +121,7 @@ impl Drawing<'_> {
 
     fn draw_message(
         &self,
-        node: &Node<'_>,
+        node: &DrawnMessage<'_>,
         indentation: usize,
         hidden_levels: usize,
         output: &mut dyn Write,
@@ -188,27 +192,34 @@ mod tests {
         ("jkl012", Some("ghi789"), 3, "assistant", "Sure, what's your question?"),
     ];
 
-    fn example() -> Vec<Node<'static>> {
+    fn example() -> Vec<DrawnMessage<'static>> {
         let node = |(id, parent, minutes, role, text)| {
             let time = START + minutes * MINUTE;
-            Node { id, parent, time, role, text, label: None }
+            DrawnMessage { id, parent, time, role, text, label: None }
         };
         EXAMPLE.into_iter().map(node).collect()
     }
 
-    fn drawn(nodes: &[Node<'_>], style: Style, screen: Option<usize>) -> String {
-        let clock = Clock::new(START, TimeZone::UTC);
-        let drawing = Drawing { style, clock: &clock, paint: Paint::Plain, screen };
+    fn drawn(nodes: &[DrawnMessage<'_>], style: Style, screen: Option<usize>) -> String {
+        let clock = WallClock::new(START, TimeZone::UTC);
+        let drawing = TreeDrawing { style, clock: &clock, paint: Paint::Plain, screen };
         let mut output = Vec::new();
         draw(nodes, &drawing, &mut output).expect("memory does not fail");
         String::from_utf8(output).expect("only text is drawn")
     }
 
-    fn chain(ids: &[String]) -> Vec<Node<'_>> {
+    fn chain(ids: &[String]) -> Vec<DrawnMessage<'_>> {
         let parents = std::iter::once(None).chain(ids.iter().map(|id| Some(id.as_str())));
         let pairs = ids.iter().zip(parents);
         pairs
-            .map(|(id, parent)| Node { id, parent, time: START, role: "user", text: "x", label: None })
+            .map(|(id, parent)| DrawnMessage {
+                id,
+                parent,
+                time: START,
+                role: "user",
+                text: "x",
+                label: None,
+            })
             .collect()
     }
 
@@ -267,7 +278,7 @@ def456 (2024-01-15 10:31) [ASSISTANT] Of course! What do you need?
 
     #[test]
     fn the_most_recently_active_tree_stands_last() {
-        let node = |id, parent, time| Node { id, parent, time, role: "user", text: "", label: None };
+        let node = |id, parent, time| DrawnMessage { id, parent, time, role: "user", text: "", label: None };
         let nodes =
             [node("old", None, START), node("new", None, START + 1), node("answer", Some("old"), START + 2)];
 
@@ -283,7 +294,7 @@ old (2024-01-15 10:30) [USER]
 
     #[test]
     fn a_label_is_shown_and_stored_text_is_inert() {
-        let node = Node {
+        let node = DrawnMessage {
             id: "a\u{1b}[2J",
             parent: None,
             time: START,

@@ -24,12 +24,12 @@ const ZONES: &str = "/usr/share/zoneinfo";
 
 /// The present moment and the zone in which people read times.
 #[derive(Clone, Debug)]
-pub(crate) struct Clock {
+pub(crate) struct WallClock {
     now: i64,
     zone: TimeZone,
 }
 
-impl Clock {
+impl WallClock {
     /// Sets the clock to the moment and the zone.
     pub(crate) fn new(now: i64, zone: TimeZone) -> Self {
         Self { now, zone }
@@ -179,8 +179,8 @@ mod tests {
     /// 2024-01-15 10:30:00 UTC.
     const NOW: i64 = 1_705_314_600 * SECOND;
 
-    fn clock() -> Clock {
-        Clock::new(NOW, TimeZone::UTC)
+    fn clock() -> WallClock {
+        WallClock::new(NOW, TimeZone::UTC)
     }
 
     #[test]
@@ -224,7 +224,7 @@ mod tests {
     #[test]
     fn days_are_those_of_the_local_calendar() {
         let zone = TimeZone::fixed(jiff::tz::offset(14));
-        let clock = Clock::new(NOW, zone);
+        let clock = WallClock::new(NOW, zone);
 
         assert_eq!(clock.relative(NOW - 26 * HOUR), "2 days ago");
         assert_eq!(clock.minute(NOW), "2024-01-16 00:30");
@@ -252,7 +252,7 @@ mod tests {
         let zone = [block.as_slice(), &block, b"\nCET-1\n"].concat();
         fs::write(folder.path().join("Europe/Nowhere"), zone).unwrap();
 
-        let clock = Clock::system(Some("Europe/Nowhere".as_ref()), Some(folder.path().as_ref()));
+        let clock = WallClock::system(Some("Europe/Nowhere".as_ref()), Some(folder.path().as_ref()));
 
         assert_eq!(clock.minute(NOW), "2024-01-15 11:30");
     }

@@ -24,13 +24,13 @@ const RECOVERY_LENGTH: usize = 56;
 
 /// Asks for what opens a vault.
 #[derive(Clone, Debug)]
-pub(super) struct Asker {
+pub(super) struct SecretAsker {
     file: Option<PathBuf>,
     is_attended: bool,
     notes: Notes,
 }
 
-impl Asker {
+impl SecretAsker {
     pub(super) fn new(surroundings: &Surroundings, manner: Manner) -> Self {
         let is_attended = surroundings.terminal.stdin && surroundings.terminal.stderr;
         Self { file: surroundings.passphrase_file(), is_attended, notes: manner.notes }

@@ -3,7 +3,7 @@
 use rejoin::vault::{Secret, SecretStore, SlotId, VaultId};
 use rejoin::{Error, ErrorKind, Result};
 
-use crate::provider::{Entry, Keyring, Reach, Unusable};
+use crate::provider::{Keyring, KeyringEntry, KeyringReach, Unusable};
 use crate::surroundings::Surroundings;
 
 /// Keeps secrets in the keyring, as hexadecimal text.
@@ -22,10 +22,10 @@ impl SecretStore for KeyringStore {
     fn get(&self, vault: VaultId, slot: SlotId) -> Result<Option<Secret>> {
         // Where there is no keyring, the secret is on another machine, and nothing is to be waited for.
         let kind_of = |unusable: &Unusable| match unusable.reach {
-            Reach::Absent => ErrorKind::Unsupported,
-            Reach::Silent => ErrorKind::Unavailable,
+            KeyringReach::Absent => ErrorKind::Unsupported,
+            KeyringReach::Silent => ErrorKind::Unavailable,
         };
-        let read = self.keyring.read(&Entry::slot(vault, slot));
+        let read = self.keyring.read(&KeyringEntry::slot(vault, slot));
         let Some(text) = read.map_err(|unusable| as_error(kind_of(&unusable), unusable))? else {
             return Ok(None);
         };
@@ -38,11 +38,11 @@ impl SecretStore for KeyringStore {
     }
 
     fn set(&self, vault: VaultId, slot: SlotId, secret: &Secret) -> Result<()> {
-        self.keyring.write(&Entry::slot(vault, slot), to_hex(secret)).map_err(unavailable)
+        self.keyring.write(&KeyringEntry::slot(vault, slot), to_hex(secret)).map_err(unavailable)
     }
 
     fn remove(&self, vault: VaultId, slot: SlotId) -> Result<()> {
-        self.keyring.remove(&Entry::slot(vault, slot)).map(drop).map_err(unavailable)
+        self.keyring.remove(&KeyringEntry::slot(vault, slot)).map(drop).map_err(unavailable)
     }
 }
 

@@ -15,7 +15,7 @@ pub(crate) use ask::{new_passphrase, new_passphrase_from};
 use crate::context::{Context, Manner};
 use crate::error::Failure;
 use crate::surroundings::Surroundings;
-use crate::vault::ask::Asker;
+use crate::vault::ask::SecretAsker;
 use crate::vault::keyring::KeyringStore;
 
 impl Context {
@@ -32,7 +32,7 @@ impl Context {
 
 /// Opens vaults with what this machine has, and asks where that is not enough.
 pub(crate) fn keyholder(surroundings: &Surroundings, manner: Manner) -> Keyholder {
-    let asker = Asker::new(surroundings, manner);
+    let asker = SecretAsker::new(surroundings, manner);
     let files = key_directory(surroundings)
         .map(|directory| Arc::new(SecretFiles::new(directory)) as Arc<dyn rejoin::vault::SecretStore>);
     let places = SecretStores { keyring: Some(Arc::new(KeyringStore::of(surroundings))), files };

@@ -11,17 +11,17 @@ use crate::commands::append::refuse_empty;
 
 /// The messages of one line, and where they go.
 #[derive(Debug, PartialEq)]
-pub(super) struct Turn {
+pub(super) struct LineTurn {
     /// The message that the first one follows; the one before it in the input when it says nothing.
     pub(super) parent: Option<MessageId>,
     pub(super) messages: Vec<Message>,
 }
 
 /// Reads a line; the answer to a bad one is the reason.
-pub(super) fn read(text: &str) -> Result<Turn, String> {
+pub(super) fn read(text: &str) -> Result<LineTurn, String> {
     // Some shells of Windows begin what they send with this mark.
     let text = text.trim_start_matches('\u{feff}').trim();
-    let lines: Vec<Line> = if text.starts_with('[') { parse(text)? } else { vec![parse(text)?] };
+    let lines: Vec<MessageLine> = if text.starts_with('[') { parse(text)? } else { vec![parse(text)?] };
     if lines.is_empty() {
         return Err("the turn has no messages".to_owned());
     }
@@ -29,9 +29,9 @@ pub(super) fn read(text: &str) -> Result<Turn, String> {
         return Err("only the first message of a turn can name its `parent`".to_owned());
     }
     let parent = lines[0].parent;
-    let messages: Vec<Message> = lines.into_iter().map(Line::into_message).collect();
+    let messages: Vec<Message> = lines.into_iter().map(MessageLine::into_message).collect();
     messages.iter().try_for_each(refuse_empty)?;
-    Ok(Turn { parent, messages })
+    Ok(LineTurn { parent, messages })
 }
 
 fn parse<'de, T: Deserialize<'de>>(text: &'de str) -> Result<T, String> {
@@ -42,10 +42,10 @@ fn parse<'de, T: Deserialize<'de>>(text: &'de str) -> Result<T, String> {
 /// A message as it is written in a line. A field that means nothing here is more likely a slip than a wish.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a message: an object with `role` and `content`")]
-struct Line {
+struct MessageLine {
     #[serde(deserialize_with = "role")]
     role: Role,
-    content: Content,
+    content: TextOrBlocks,
     parent: Option<MessageId>,
     label: Option<String>,
     created_at: Option<Time>,
@@ -61,7 +61,7 @@ fn role<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Role, D::Error> {
     String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
 }
 
-impl Line {
+impl MessageLine {
     fn into_message(self) -> Message {
         let mut message = Message::new(self.role, self.content.0);
         message.label = self.label;
@@ -75,9 +75,9 @@ impl Line {
 }
 
 /// A text or an array of blocks.
-struct Content(Vec<Block>);
+struct TextOrBlocks(Vec<Block>);
 
-impl<'de> Deserialize<'de> for Content {
+impl<'de> Deserialize<'de> for TextOrBlocks {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(ContentVisitor)
     }
@@ -86,22 +86,22 @@ impl<'de> Deserialize<'de> for Content {
 struct ContentVisitor;
 
 impl<'de> Visitor<'de> for ContentVisitor {
-    type Value = Content;
+    type Value = TextOrBlocks;
 
     fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str("a text or an array of blocks")
     }
 
-    fn visit_str<E: Error>(self, text: &str) -> Result<Content, E> {
+    fn visit_str<E: Error>(self, text: &str) -> Result<TextOrBlocks, E> {
         self.visit_string(text.to_owned())
     }
 
-    fn visit_string<E: Error>(self, text: String) -> Result<Content, E> {
-        Ok(Content(vec![Block::text(text)]))
+    fn visit_string<E: Error>(self, text: String) -> Result<TextOrBlocks, E> {
+        Ok(TextOrBlocks(vec![Block::text(text)]))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, blocks: A) -> Result<Content, A::Error> {
-        Vec::deserialize(SeqAccessDeserializer::new(blocks)).map(Content)
+    fn visit_seq<A: SeqAccess<'de>>(self, blocks: A) -> Result<TextOrBlocks, A::Error> {
+        Vec::deserialize(SeqAccessDeserializer::new(blocks)).map(TextOrBlocks)
     }
 }
 
@@ -128,7 +128,7 @@ mod tests {
         message.finish = Some("stop".to_owned());
         message.is_error = true;
         message.extra.set("mood", Json::parse("\"calm\"").unwrap());
-        assert_eq!(turn, Turn { parent: Some("abc123".parse().unwrap()), messages: vec![message] });
+        assert_eq!(turn, LineTurn { parent: Some("abc123".parse().unwrap()), messages: vec![message] });
     }
 
     #[test]
@@ -137,7 +137,7 @@ mod tests {
             read("\u{feff}[{\"role\":\"user\",\"content\":\"a\"},{\"role\":\"tool\",\"content\":\"b\"}]\r\n");
 
         let messages = vec![Message::user("a"), Message::new(Role::Tool, vec![Block::text("b")])];
-        assert_eq!(turn, Ok(Turn { parent: None, messages }));
+        assert_eq!(turn, Ok(LineTurn { parent: None, messages }));
     }
 
     #[test]

@@ -64,7 +64,7 @@ pub(crate) struct Args {
 pub(crate) fn run(mut args: Args, context: &Context) -> Result<(), Failure> {
     if let Some(source) = args.jsonl.take() {
         let input = stream::open(&source, context)?;
-        let target = Target::find(args.id.as_deref(), args.parent.as_deref(), context)?;
+        let target = AppendTarget::find(args.id.as_deref(), args.parent.as_deref(), context)?;
         return stream::append(input, target, context);
     }
     let (name, text) = tell_apart(args.id, args.literal.or(args.text));
@@ -82,7 +82,7 @@ pub(crate) fn run(mut args: Args, context: &Context) -> Result<(), Failure> {
         )),
         None => Failure::invalid(told),
     })?;
-    let mut target = Target::find(name.as_deref(), args.parent.as_deref(), context)
+    let mut target = AppendTarget::find(name.as_deref(), args.parent.as_deref(), context)
         .map_err(|failure| hint_at_text(failure, doubtful.as_deref()))?;
     let receipt = target.handle(context)?.append(message)?;
     context.refuse_switched()?;
@@ -151,12 +151,12 @@ fn hint_at_text(failure: Failure, name: Option<&str>) -> Failure {
 
 /// Where messages go: a conversation that exists, or one that is started with the first message.
 #[derive(Debug)]
-struct Target {
+struct AppendTarget {
     archive: Archive,
     handle: Option<Handle>,
 }
 
-impl Target {
+impl AppendTarget {
     /// Finds the conversation by its name or by one of its messages, else the active one.
     fn find(name: Option<&str>, parent: Option<&str>, context: &Context) -> Result<Self, Failure> {
         let archive = context.archive()?;

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
 
-use crate::commands::append::{Target, line, too_large};
+use crate::commands::append::{AppendTarget, line, too_large};
 use crate::config::size;
 use crate::context::Context;
 use crate::error::Failure;
@@ -28,8 +28,12 @@ pub(super) fn open(source: &str, context: &Context) -> Result<Box<dyn BufRead>, 
 }
 
 /// Appends every line of the input.
-pub(super) fn append(input: Box<dyn BufRead>, mut target: Target, context: &Context) -> Result<(), Failure> {
-    let mut lines = Lines { input, number: 0, limit: context.config.turn_bytes(), least: ATTACHED };
+pub(super) fn append(
+    input: Box<dyn BufRead>,
+    mut target: AppendTarget,
+    context: &Context,
+) -> Result<(), Failure> {
+    let mut lines = BoundedLines { input, number: 0, limit: context.config.turn_bytes(), least: ATTACHED };
     let mut answer = context.answer();
     while let Some(text) = lines.next()? {
         let receipt = line::read(&text).map_err(Failure::invalid).and_then(|turn| {
@@ -54,7 +58,7 @@ pub(super) fn append(input: Box<dyn BufRead>, mut target: Target, context: &Cont
 }
 
 /// Lines of bounded length. What was read is handed on before more is waited for.
-struct Lines<Input> {
+struct BoundedLines<Input> {
     input: Input,
     number: u64,
     limit: u64,
@@ -62,7 +66,7 @@ struct Lines<Input> {
     least: u64,
 }
 
-impl<Input: BufRead> Lines<Input> {
+impl<Input: BufRead> BoundedLines<Input> {
     /// The next line that is not blank, or none at the end.
     fn next(&mut self) -> Result<Option<String>, Failure> {
         let longest = self.limit.saturating_mul(ESCAPED).max(self.least);
@@ -111,8 +115,8 @@ impl<Input: BufRead> Lines<Input> {
 mod tests {
     use super::*;
 
-    fn lines(input: &[u8], limit: u64) -> Lines<&[u8]> {
-        Lines { input, number: 0, limit, least: 0 }
+    fn lines(input: &[u8], limit: u64) -> BoundedLines<&[u8]> {
+        BoundedLines { input, number: 0, limit, least: 0 }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::context::Context;
 use crate::error::Failure;
-use crate::provider::{Entry, KeyFinder, Keyring, Known, keyring_hint, unknown};
+use crate::provider::{KeyFinder, Keyring, KeyringEntry, KnownProvider, keyring_hint, unknown};
 use crate::ui::table::{Column, Table};
 
 /// Manage the API keys of providers
@@ -33,7 +33,7 @@ pub(crate) struct Args {
 enum Action {
     Set(set::Args),
     Status(StatusArgs),
-    Remove(RemoveArgs),
+    Remove(RemoveKeyArgs),
 }
 
 /// Show where each provider's key comes from
@@ -54,21 +54,21 @@ struct StatusArgs {
 #[command(after_help = "\
 Examples:
   rejoin auth remove anthropic")]
-struct RemoveArgs {
+struct RemoveKeyArgs {
     /// The provider, as shown by `rejoin provider list`
     provider: String,
 }
 
 /// Where keys come from, as programs read it.
 #[derive(Serialize)]
-struct Keys {
-    items: Vec<Item>,
+struct KeysAnswer {
+    items: Vec<KeyItem>,
     keyring_error: Option<String>,
 }
 
 /// Where one key comes from, and where it is looked for.
 #[derive(Serialize)]
-struct Item {
+struct KeyItem {
     provider: String,
     key: &'static str,
     places: Vec<String>,
@@ -76,7 +76,7 @@ struct Item {
 
 /// Whether there was a key to remove, as programs read it.
 #[derive(Serialize)]
-struct Removed<'a> {
+struct RemovedKeyAnswer<'a> {
     provider: &'a str,
     removed: bool,
 }
@@ -89,14 +89,14 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     }
 }
 
-fn named(context: &Context, name: &str) -> Result<Known, Failure> {
-    Known::named(&context.config, name).ok_or_else(|| unknown(&context.config, name))
+fn named(context: &Context, name: &str) -> Result<KnownProvider, Failure> {
+    KnownProvider::named(&context.config, name).ok_or_else(|| unknown(&context.config, name))
 }
 
 fn status(args: &StatusArgs, context: &Context) -> Result<(), Failure> {
     let all = match &args.provider {
         Some(name) => vec![named(context, name)?],
-        None => Known::all(&context.config),
+        None => KnownProvider::all(&context.config),
     };
     let mut items = Vec::new();
     let mut keys = KeyFinder::new(context);
@@ -109,10 +109,10 @@ fn status(args: &StatusArgs, context: &Context) -> Result<(), Failure> {
         };
         let places = places(&known);
         table.push([known.name.clone(), key, places.join(", ")]);
-        items.push(Item { provider: known.name, key: name, places });
+        items.push(KeyItem { provider: known.name, key: name, places });
     }
     if context.is_json() {
-        return context.answer_json(&Keys { items, keyring_error: keys.trouble });
+        return context.answer_json(&KeysAnswer { items, keyring_error: keys.trouble });
     }
     context.show(|answer| Ok(write!(answer, "{}", table.draw(context.columns(), context.paint()))?))?;
     if let Some(why) = keys.trouble {
@@ -122,7 +122,7 @@ fn status(args: &StatusArgs, context: &Context) -> Result<(), Failure> {
 }
 
 /// Where a provider's key is looked for, in this order.
-fn places(known: &Known) -> Vec<String> {
+fn places(known: &KnownProvider) -> Vec<String> {
     if known.api == rejoin_agent::Api::Offline {
         return Vec::new();
     }
@@ -131,14 +131,14 @@ fn places(known: &Known) -> Vec<String> {
     variable.into_iter().chain(command).chain(["keyring".to_owned()]).collect()
 }
 
-fn remove(args: &RemoveArgs, context: &Context) -> Result<(), Failure> {
+fn remove(args: &RemoveKeyArgs, context: &Context) -> Result<(), Failure> {
     let known = named(context, &args.provider)?;
     let name = &known.name;
     let removed = Keyring::of(&context.surroundings)
-        .remove(&Entry::provider(name))
+        .remove(&KeyringEntry::provider(name))
         .map_err(|unusable| Failure::from(unusable).hint(keyring_hint(name)))?;
     if context.is_json() {
-        return context.answer_json(&Removed { provider: name, removed });
+        return context.answer_json(&RemovedKeyAnswer { provider: name, removed });
     }
     context.note(&if removed {
         format!("Removed the key of {name} from the keyring.")

@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::commands::auth::named;
 use crate::context::Context;
 use crate::error::Failure;
-use crate::provider::{Entry, Keyring, keyring_hint};
+use crate::provider::{Keyring, KeyringEntry, keyring_hint};
 use crate::ui::secret;
 
 /// Store a provider's API key in the keyring
@@ -25,7 +25,7 @@ pub(super) struct Args {
 
 /// Where the key is, as programs read it.
 #[derive(Serialize)]
-struct Kept<'a> {
+struct SetKeyAnswer<'a> {
     provider: &'a str,
     kept: &'static str,
 }
@@ -46,10 +46,10 @@ pub(super) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let typed = typed.as_text().ok_or_else(|| Failure::invalid(attempt()).because("it is not text"))?.trim();
     ApiKey::new(typed).map_err(|error| Failure::from(error).during(attempt()))?;
     Keyring::of(&context.surroundings)
-        .write(&Entry::provider(name), Secret::from(typed.to_owned()))
+        .write(&KeyringEntry::provider(name), Secret::from(typed.to_owned()))
         .map_err(|unusable| Failure::from(unusable).hint(keyring_hint(name)))?;
     if context.is_json() {
-        return context.answer_json(&Kept { provider: name, kept: "keyring" });
+        return context.answer_json(&SetKeyAnswer { provider: name, kept: "keyring" });
     }
     context.note(&format!("The key of {name} is in the keyring."));
     if let Some(variable) = known.key_variable.filter(|name| context.surroundings.variable(name).is_some()) {

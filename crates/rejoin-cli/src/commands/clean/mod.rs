@@ -10,11 +10,11 @@ use rejoin::{Archive, ConversationId, StoredConversation, Time};
 use crate::context::{Consent, Context};
 use crate::error::Failure;
 use crate::removal::{self, Fate};
-use crate::ui::consent::{Line, Shown};
+use crate::ui::consent::{ConsentLine, ConsentText};
 use crate::ui::period;
 use crate::ui::progress::Unit;
-use report::Report;
-use survey::Survey;
+use report::CleanReport;
+use survey::CleanSurvey;
 
 /// Delete old conversations of this project
 ///
@@ -55,14 +55,14 @@ enum Age {
 pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let age = Age::chosen(&args, context)?;
     let archive = context.archive_to_read()?;
-    let survey = Survey::make(&archive, age, context)?;
+    let survey = CleanSurvey::make(&archive, age, context)?;
     if args.dry_run || survey.old.is_empty() {
         let planned = survey.old.iter().map(|stored| (stored, Fate::Planned)).collect();
-        return Report::new(&survey, age, planned).answer_planned(context);
+        return CleanReport::new(&survey, age, planned).answer_planned(context);
     }
     let (shown, question) = report::question(&survey, context);
-    let shown = Line::report(&Shown::lines(shown.iter().map(String::as_str)));
-    context.confirm_shown(&shown, &Shown::line(&question), Consent::from(args.yes))?;
+    let shown = ConsentLine::report(&ConsentText::lines(shown.iter().map(String::as_str)));
+    context.confirm_shown(&shown, &ConsentText::line(&question), Consent::from(args.yes))?;
     let progress = context.progress("Deleting conversations", Unit::Items, Some(survey.old.len() as u64));
     let mut fates = Vec::with_capacity(survey.old.len());
     for stored in &survey.old {
@@ -70,7 +70,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
         progress.advance(1);
     }
     progress.finish();
-    Report::new(&survey, age, fates).answer(context)
+    CleanReport::new(&survey, age, fates).answer(context)
 }
 
 impl Age {

@@ -6,46 +6,46 @@ use rejoin::{ConversationId, StoredConversation, Time};
 use serde::Serialize;
 
 use super::Age;
-use super::survey::Survey;
+use super::survey::CleanSurvey;
 use crate::context::Context;
 use crate::error::{Failure, Why};
 use crate::named;
-use crate::removal::{self, Fate, LISTED, Outcome, Removed, SEE_WHAT_IS_WRONG, warn_of_failure};
+use crate::removal::{self, Fate, FateShape, LISTED, RemovedShape, SEE_WHAT_IS_WRONG, warn_of_failure};
 use crate::ui::paint::Meaning;
 use crate::ui::table::{Column, Table};
 use crate::ui::{size, when};
 
 /// What became of every conversation that was old enough.
 #[derive(Debug)]
-pub(super) struct Report<'a> {
-    survey: &'a Survey,
+pub(super) struct CleanReport<'a> {
+    survey: &'a CleanSurvey,
     age: Age,
     fates: Vec<(&'a StoredConversation, Fate)>,
 }
 
 /// A report as programs read it.
 #[derive(Serialize)]
-struct Answer<'a> {
+struct CleanAnswer<'a> {
     #[serde(flatten)]
-    removed: Removed<Item<'a>>,
+    removed: RemovedShape<CleanItem<'a>>,
     held: u64,
     active: u64,
 }
 
 /// What became of one conversation.
 #[derive(Serialize)]
-struct Item<'a> {
+struct CleanItem<'a> {
     id: ConversationId,
     title: &'a str,
     messages: u64,
     bytes: u64,
     last_active_at: Time,
-    outcome: Outcome,
+    outcome: FateShape,
     error: Option<Why>,
 }
 
 /// What will go, and the question to ask about it.
-pub(super) fn question(survey: &Survey, context: &Context) -> (Vec<String>, String) {
+pub(super) fn question(survey: &CleanSurvey, context: &Context) -> (Vec<String>, String) {
     let clock = context.clock();
     let mut shown = vec!["These conversations will be deleted:".to_owned()];
     for stored in survey.old.iter().take(LISTED) {
@@ -60,8 +60,8 @@ pub(super) fn question(survey: &Survey, context: &Context) -> (Vec<String>, Stri
     (shown, removal::question(&count, survey.old.iter().map(|stored| stored.bytes).sum()))
 }
 
-impl<'a> Report<'a> {
-    pub(super) fn new(survey: &'a Survey, age: Age, fates: Vec<(&'a StoredConversation, Fate)>) -> Self {
+impl<'a> CleanReport<'a> {
+    pub(super) fn new(survey: &'a CleanSurvey, age: Age, fates: Vec<(&'a StoredConversation, Fate)>) -> Self {
         Self { survey, age, fates }
     }
 
@@ -101,7 +101,7 @@ impl<'a> Report<'a> {
         if context.is_json() {
             context.answer_json(&self.told())?;
         } else {
-            let sums = Removed::of(Vec::<()>::new(), self.fates());
+            let sums = RemovedShape::of(Vec::<()>::new(), self.fates());
             let deleted = size::count(sums.deleted, "conversation", "conversations");
             let mut answer = context.answer();
             writeln!(answer, "{deleted} deleted, {} freed.", size::bytes(sums.bytes))?;
@@ -124,10 +124,10 @@ impl<'a> Report<'a> {
         }
     }
 
-    fn told(&self) -> Answer<'_> {
-        let items = self.fates.iter().map(|(stored, fate)| Item::of(stored, fate)).collect();
-        let removed = Removed::of(items, self.fates());
-        Answer { removed, held: self.survey.held, active: u64::from(self.survey.active_is_old) }
+    fn told(&self) -> CleanAnswer<'_> {
+        let items = self.fates.iter().map(|(stored, fate)| CleanItem::of(stored, fate)).collect();
+        let removed = RemovedShape::of(items, self.fates());
+        CleanAnswer { removed, held: self.survey.held, active: u64::from(self.survey.active_is_old) }
     }
 
     fn failures(&self) -> impl Iterator<Item = (&StoredConversation, &Failure)> {
@@ -143,7 +143,7 @@ impl<'a> Report<'a> {
     }
 }
 
-impl<'a> Item<'a> {
+impl<'a> CleanItem<'a> {
     fn of(stored: &'a StoredConversation, fate: &Fate) -> Self {
         Self {
             id: stored.id,
@@ -179,7 +179,7 @@ fn table<'a>(rows: impl Iterator<Item = &'a StoredConversation>, context: &Conte
 }
 
 /// What stays although it is old enough; none if there is nothing of the kind.
-fn passed_by(survey: &Survey, used_meanwhile: u64) -> Option<String> {
+fn passed_by(survey: &CleanSurvey, used_meanwhile: u64) -> Option<String> {
     let mut told = Vec::new();
     if survey.held > 0 {
         told.push(format!("{} held", size::number(survey.held)));
@@ -209,11 +209,11 @@ mod tests {
             let id = archive.start(Conversation::titled(title)).unwrap().id();
             archive.conversation(id).unwrap()
         });
-        let survey = Survey { old: Vec::new(), held: 2, active: None, active_is_old: true };
+        let survey = CleanSurvey { old: Vec::new(), held: 2, active: None, active_is_old: true };
         let failure = Failure::new(Kind::Locked, "another program is writing");
         let fates = vec![(&good, Fate::Deleted(340)), (&bad, Fate::Failed(failure)), (&bad, Fate::PassedBy)];
 
-        let report = Report::new(&survey, Age::Any, fates);
+        let report = CleanReport::new(&survey, Age::Any, fates);
 
         let told = |stored: &StoredConversation, outcome: &str, error: Json| {
             json!({

@@ -8,7 +8,7 @@ use crate::error::Failure;
 
 /// The conversations of this project by what is to become of them.
 #[derive(Debug)]
-pub(super) struct Survey {
+pub(super) struct CleanSurvey {
     /// Those to delete, oldest last.
     pub(super) old: Vec<StoredConversation>,
     /// How many are old and held.
@@ -19,7 +19,7 @@ pub(super) struct Survey {
     pub(super) active_is_old: bool,
 }
 
-impl Survey {
+impl CleanSurvey {
     pub(super) fn make(archive: &Archive, age: Age, context: &Context) -> Result<Self, Failure> {
         let active = context.active_conversation(archive)?;
         let mut survey = Self { old: Vec::new(), held: 0, active, active_is_old: false };

@@ -5,7 +5,7 @@ use rejoin::{Json, MessageId, StoredConversation};
 use rejoin_agent::Foreseen;
 use serde::Serialize;
 
-use crate::compaction::{Extent, Window, facts, losses, show, sizes, stays};
+use crate::compaction::{LossesExtent, WindowUse, facts, losses, show, sizes, stays};
 use crate::config::families::Prices;
 use crate::context::Context;
 use crate::error::Failure;
@@ -21,7 +21,7 @@ pub(super) struct Forecast<'a> {
     pub(super) foreseen: &'a Foreseen,
     pub(super) provider: &'a str,
     pub(super) model: &'a str,
-    pub(super) window: Option<Window>,
+    pub(super) window: Option<WindowUse>,
     pub(super) prices: Option<Prices>,
 }
 
@@ -118,8 +118,8 @@ impl Forecast<'_> {
             0 => "Everything that was named would still be mentioned.".to_owned(),
             lost => format!("At most {} would no longer be mentioned, unless the summary does:", facts(lost)),
         });
-        let shown = losses(&foreseen.lost, Extent::Short, context.columns());
-        let is_cut = shown != losses(&foreseen.lost, Extent::All, context.columns());
+        let shown = losses(&foreseen.lost, LossesExtent::Short, context.columns());
+        let is_cut = shown != losses(&foreseen.lost, LossesExtent::All, context.columns());
         let rest: &[String] = if is_cut { &["All of them: add --json".to_owned()] } else { &[] };
         show(&lines, &shown, rest, context)?;
         context.note("Nothing was sent or changed.");

@@ -9,12 +9,12 @@ use rejoin::{Archive, MessageId, SavingState, StoredConversation};
 use rejoin_agent::{Api, CompactSettings, Compacted, Foreseen, TurnEvent};
 
 use crate::commands::compact::answer::Forecast;
-use crate::compaction::{self, COMPACTING, Extent, Report, Window};
+use crate::compaction::{self, COMPACTING, CompactionReport, LossesExtent, WindowUse};
 use crate::context::Context;
 use crate::error::{Failure, Kind};
 use crate::named;
-use crate::prompt::{self, Course, End, Show, TypedAhead};
-use crate::talk::{Asked, Overrides, Quiet, banner, runtime};
+use crate::prompt::{self, Course, TurnDisplay, TurnEnd, TypedAhead};
+use crate::talk::{Asked, Quiet, SessionOverrides, banner, runtime};
 
 /// How long to wait at the end for a store that fails.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -59,7 +59,8 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     if args.report {
         return report(&archive, &stored, context);
     }
-    let overrides = Overrides { provider: args.provider, model: args.model, ..Overrides::default() };
+    let overrides =
+        SessionOverrides { provider: args.provider, model: args.model, ..SessionOverrides::default() };
     let runtime = runtime()?;
     if args.dry_run {
         return runtime.block_on(foresee(archive, &stored, overrides, context));
@@ -82,7 +83,7 @@ pub(super) fn which(
 async fn compact(
     archive: Archive,
     stored: &StoredConversation,
-    overrides: Overrides,
+    overrides: SessionOverrides,
     context: &Context,
 ) -> Result<(), Failure> {
     let mut quiet = Quiet::begin(context, archive, stored, None, &Asked::Partner(overrides))?;
@@ -109,23 +110,23 @@ async fn compact(
     }
     let Compacted { message, summary, tokens_before, tokens_after, trimmed, lost } = compacted;
     let kept = message.map(|id| kept(&quiet.archive, stored, id)).transpose()?.flatten();
-    let report = Report {
+    let report = CompactionReport {
         message,
         summary: Some(summary),
         tokens_before,
         tokens_after,
-        window: window.map(|tokens| Window { tokens, initial: initial(&foreseen) }),
+        window: window.map(|tokens| WindowUse { tokens, initial: initial(&foreseen) }),
         kept,
         trimmed,
         lost,
     };
-    report.answer(stored, Extent::Short, context)
+    report.answer(stored, LossesExtent::Short, context)
 }
 
 async fn foresee(
     archive: Archive,
     stored: &StoredConversation,
-    overrides: Overrides,
+    overrides: SessionOverrides,
     context: &Context,
 ) -> Result<(), Failure> {
     let quiet = Quiet::begin(context, archive, stored, None, &Asked::Nobody(overrides))?;
@@ -138,7 +139,7 @@ async fn foresee(
         return answer::nothing(stored, &foreseen, context);
     }
     let prices = context.config.prices(&model);
-    let window = window.map(|tokens| Window { tokens, initial: initial(&foreseen) });
+    let window = window.map(|tokens| WindowUse { tokens, initial: initial(&foreseen) });
     Forecast { foreseen: &foreseen, provider: provider.name(), model: &model, window, prices }
         .answer(stored, context)
 }
@@ -161,7 +162,7 @@ fn kept(
 
 fn report(archive: &Archive, stored: &StoredConversation, context: &Context) -> Result<(), Failure> {
     match compaction::newest(archive, stored, None)? {
-        Some(report) => report.answer(stored, Extent::All, context),
+        Some(report) => report.answer(stored, LossesExtent::All, context),
         None => answer::never(stored, context),
     }
 }
@@ -171,7 +172,7 @@ struct Beside<'a> {
     context: &'a Context,
 }
 
-impl Show for Beside<'_> {
+impl TurnDisplay for Beside<'_> {
     fn event(&mut self, event: TurnEvent) -> Result<Course, Failure> {
         match event {
             TurnEvent::Compacting => self.context.note(COMPACTING),
@@ -195,7 +196,7 @@ impl Show for Beside<'_> {
         Ok(())
     }
 
-    fn end(&mut self, _: &End) -> Result<(), Failure> {
+    fn end(&mut self, _: &TurnEnd) -> Result<(), Failure> {
         Ok(())
     }
 }

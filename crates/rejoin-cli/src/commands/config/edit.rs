@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
-use crate::commands::config::Target;
+use crate::commands::config::ConfigTarget;
 use crate::config::keys::{self, KEYS};
-use crate::config::{Config, Overrides, file};
+use crate::config::{Config, ConfigOverrides, file};
 use crate::context::Context;
 use crate::durable;
 use crate::error::Failure;
@@ -23,7 +23,7 @@ Examples:
   EDITOR=nano rejoin config edit --local")]
 pub(super) struct Args {
     #[command(flatten)]
-    target: Target,
+    target: ConfigTarget,
 }
 
 pub(super) fn run(args: Args, context: &Context) -> Result<(), Failure> {
@@ -36,7 +36,8 @@ pub(super) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let again = "run `rejoin config edit` to correct it";
     let text = file::text_of(&path)?.unwrap_or_default();
     file::settings_in(&path, &text).map_err(|failure| failure.or_hint(again))?;
-    let overrides = Overrides { project: Some(context.config.project().to_owned()), ..Overrides::default() };
+    let overrides =
+        ConfigOverrides { project: Some(context.config.project().to_owned()), ..ConfigOverrides::default() };
     let config = Config::load(&context.surroundings, &overrides).map_err(|failure| failure.or_hint(again))?;
     for warning in config.warnings() {
         context.manner.warn(&warning.message, warning.hint.as_deref());
@@ -80,7 +81,7 @@ mod tests {
         let settings = file::settings_in(std::path::Path::new("config.toml"), &uncommented).unwrap();
 
         let machine_independent =
-            |key: &&keys::Key| key.default.is_some_and(|default| !default.contains('<'));
+            |key: &&keys::ConfigKey| key.default.is_some_and(|default| !default.contains('<'));
         assert_eq!(settings.len(), KEYS.iter().filter(machine_independent).count());
     }
 }

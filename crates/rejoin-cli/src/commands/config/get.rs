@@ -1,6 +1,6 @@
 //! `rejoin config get`
 
-use crate::commands::config::{Answer, NamedKey};
+use crate::commands::config::{NamedKey, SettingAnswer};
 use crate::context::Context;
 use crate::error::Failure;
 
@@ -22,7 +22,7 @@ pub(super) fn run(args: Args, context: &Context) -> Result<(), Failure> {
             .hint(format!("run `rejoin config set {} VALUE`: {}", named.name, named.key.about))
     })?;
     if context.is_json() {
-        return context.answer_json(&Answer::from(setting));
+        return context.answer_json(&SettingAnswer::from(setting));
     }
     context.answer_text(&setting.value.to_string())
 }

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use serde::Serialize;
 
-use crate::commands::config::Answer;
+use crate::commands::config::SettingAnswer;
 use crate::config::keys::KEYS;
 use crate::context::Context;
 use crate::error::Failure;
@@ -29,14 +29,14 @@ pub(super) struct Args {
 
 /// What is set, and what is set in vain, as programs read it.
 #[derive(Serialize)]
-struct Listed<'a> {
-    items: Vec<Answer<'a>>,
-    ignored: Vec<Ignored>,
+struct SettingsAnswer<'a> {
+    items: Vec<SettingAnswer<'a>>,
+    ignored: Vec<IgnoredShape>,
 }
 
 /// A setting that does not count.
 #[derive(Serialize)]
-struct Ignored {
+struct IgnoredShape {
     key: Option<String>,
     #[serde(rename = "where")]
     place: String,
@@ -74,13 +74,13 @@ pub(super) fn run(args: Args, context: &Context) -> Result<(), Failure> {
 
 fn answer_json(prefix: &str, context: &Context) -> Result<(), Failure> {
     let settings = context.config.settings().filter(|(name, _)| name.starts_with(prefix));
-    let ignored = context.config.ignored().iter().map(|ignored| Ignored {
+    let ignored = context.config.ignored().iter().map(|ignored| IgnoredShape {
         key: ignored.key(),
         place: ignored.place(),
         reason: ignored.reason(),
     });
-    context.answer_json(&Listed {
-        items: settings.map(|(_, setting)| Answer::from(setting)).collect(),
+    context.answer_json(&SettingsAnswer {
+        items: settings.map(|(_, setting)| SettingAnswer::from(setting)).collect(),
         ignored: ignored.collect(),
     })
 }

@@ -12,14 +12,14 @@ use clap::Subcommand;
 use serde::Serialize;
 use toml_edit::Key as TomlKey;
 
-use crate::config::keys::{self, Key, Meaning};
-use crate::config::origin::{Origin, Setting};
-use crate::config::value::Value;
+use crate::config::keys::{self, ConfigKey, KeyMeaning};
+use crate::config::origin::{Setting, ValueOrigin};
+use crate::config::value::ConfigValue;
 use crate::config::{file, trust};
 use crate::context::Context;
 use crate::error::{Failure, Kind};
 use crate::private;
-use crate::project_file::{Reading, read_inside};
+use crate::project_file::{FileReading, read_inside};
 
 /// Show and change settings
 ///
@@ -71,13 +71,13 @@ impl Args {
 
 /// Which of the two files a command is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::Args)]
-struct Target {
+struct ConfigTarget {
     /// Use this project's file instead of yours
     #[arg(long)]
     local: bool,
 }
 
-impl Target {
+impl ConfigTarget {
     /// The file to change. A link in a project could lead out of it, so it is not followed.
     fn file(self, context: &Context) -> Result<PathBuf, Failure> {
         if !self.local {
@@ -90,7 +90,7 @@ impl Target {
                 .hint("replace the link with a regular file"));
         }
         // What it holds now would not be read, and so be lost.
-        if let Reading::Foreign(foreign) = read_inside(&path, context.config.project(), 0) {
+        if let FileReading::Foreign(foreign) = read_inside(&path, context.config.project(), 0) {
             return Err(private::refusal(format!("change `{}`", path.display()), &foreign));
         }
         Ok(path)
@@ -100,7 +100,7 @@ impl Target {
 /// A key as named on the command line, split at its dots.
 struct NamedKey {
     segments: Vec<String>,
-    key: &'static Key,
+    key: &'static ConfigKey,
     name: String,
 }
 
@@ -112,10 +112,10 @@ impl NamedKey {
         };
         let name = keys::dotted(&segments);
         match keys::meaning_of(&segments) {
-            Meaning::Key { key, .. } => Ok(Self { segments, key, name }),
-            Meaning::Group => Err(Failure::invalid(format!("`{name}` is a group of keys"))
+            KeyMeaning::Key { key, .. } => Ok(Self { segments, key, name }),
+            KeyMeaning::Group => Err(Failure::invalid(format!("`{name}` is a group of keys"))
                 .hint(format!("run `rejoin config list {name}` to see them"))),
-            Meaning::Unknown => {
+            KeyMeaning::Unknown => {
                 Err(Failure::invalid(format!("unknown key `{name}`")).hint(file::unknown_hint(&segments)))
             }
         }
@@ -124,21 +124,21 @@ impl NamedKey {
 
 /// A setting as programs read it.
 #[derive(Serialize)]
-struct Answer<'a> {
+struct SettingAnswer<'a> {
     key: String,
-    value: &'a Value,
+    value: &'a ConfigValue,
     origin: &'static str,
     #[serde(rename = "where")]
     place: Option<String>,
 }
 
-impl<'a> From<&'a Setting> for Answer<'a> {
+impl<'a> From<&'a Setting> for SettingAnswer<'a> {
     fn from(setting: &'a Setting) -> Self {
         let (origin, place) = match &setting.origin {
-            Origin::Default => ("default", None),
-            Origin::File { .. } => ("file", Some(setting.origin.to_string())),
-            Origin::Variable(name) => ("variable", Some(name.clone())),
-            Origin::Flag(name) => ("flag", Some((*name).to_owned())),
+            ValueOrigin::Default => ("default", None),
+            ValueOrigin::File { .. } => ("file", Some(setting.origin.to_string())),
+            ValueOrigin::Variable(name) => ("variable", Some(name.clone())),
+            ValueOrigin::Flag(name) => ("flag", Some((*name).to_owned())),
         };
         Self { key: setting.name(), value: &setting.value, origin, place }
     }

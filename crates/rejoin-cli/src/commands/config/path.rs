@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::commands::config::Target;
+use crate::commands::config::ConfigTarget;
 use crate::context::Context;
 use crate::error::Failure;
 use crate::ui::json::{self, PathText};
@@ -15,12 +15,12 @@ Examples:
   rejoin config path --local    The project's own file")]
 pub(super) struct Args {
     #[command(flatten)]
-    target: Target,
+    target: ConfigTarget,
 }
 
 /// Where the files are, as programs read it.
 #[derive(Serialize)]
-struct Files<'a> {
+struct ConfigFilesAnswer<'a> {
     user: PathText<'a>,
     project: PathText<'a>,
 }
@@ -29,7 +29,8 @@ pub(super) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let user = context.surroundings.user_config_file()?;
     let project = context.config.project_file();
     if context.is_json() {
-        return context.answer_json(&Files { user: json::path(&user), project: json::path(project) });
+        return context
+            .answer_json(&ConfigFilesAnswer { user: json::path(&user), project: json::path(project) });
     }
     let path = if args.target.local { project } else { &user };
     context.answer_text(&path.to_string_lossy())

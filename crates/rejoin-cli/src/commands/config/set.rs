@@ -5,10 +5,10 @@ use std::path::Path;
 use rejoin_agent::directory_identity;
 use serde::Serialize;
 
-use crate::commands::config::{NamedKey, Target};
-use crate::config::origin::Origin;
-use crate::config::trust::{Register, Standing};
-use crate::config::value::Value;
+use crate::commands::config::{ConfigTarget, NamedKey};
+use crate::config::origin::ValueOrigin;
+use crate::config::trust::{Register, TrustStanding};
+use crate::config::value::ConfigValue;
 use crate::config::{Config, file, resolve, write};
 use crate::context::Context;
 use crate::error::Failure;
@@ -34,14 +34,14 @@ pub(super) struct Args {
     value: String,
 
     #[command(flatten)]
-    target: Target,
+    target: ConfigTarget,
 }
 
 /// What was set, as programs read it.
 #[derive(Serialize)]
-struct Set<'a> {
+struct SetAnswer<'a> {
     key: &'a str,
-    value: &'a Value,
+    value: &'a ConfigValue,
     file: json::PathText<'a>,
 }
 
@@ -65,14 +65,14 @@ pub(super) fn run(args: Args, context: &Context) -> Result<(), Failure> {
 
     let standing = args.target.local.then(|| standing(&old, context)).transpose()?;
     write::replace(&path, &new)?;
-    if standing == Some(Standing::Trusted) {
+    if standing == Some(TrustStanding::Trusted) {
         renew_trust(&new, context)?;
     }
     if context.is_json() {
-        return context.answer_json(&Set { key: &named.name, value: &value, file: json::path(&path) });
+        return context.answer_json(&SetAnswer { key: &named.name, value: &value, file: json::path(&path) });
     }
     context.note(&format!("Set {} to {value} in {}", named.name, path.display()));
-    if standing.is_some_and(|standing| standing != Standing::Trusted) && !named.key.is_harmless() {
+    if standing.is_some_and(|standing| standing != TrustStanding::Trusted) && !named.key.is_harmless() {
         context.note("It takes effect once you run `rejoin trust` here.");
     } else {
         tell_if_hidden(&named, &path, effect.as_ref(), context);
@@ -80,7 +80,7 @@ pub(super) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     if named.name.starts_with("retention.") { retention::apply_changed(context) } else { Ok(()) }
 }
 
-fn standing(text: &str, context: &Context) -> Result<Standing, Failure> {
+fn standing(text: &str, context: &Context) -> Result<TrustStanding, Failure> {
     Ok(Register::read(&context.surroundings)?.standing(context.config.project_root(), text))
 }
 
@@ -94,9 +94,9 @@ fn renew_trust(text: &str, context: &Context) -> Result<(), Failure> {
 fn tell_if_hidden(named: &NamedKey, path: &Path, effect: Option<&Config>, context: &Context) {
     let Some(setting) = effect.and_then(|config| config.setting(&named.name)) else { return };
     match &setting.origin {
-        Origin::File { path: winner, .. } if winner == path => {}
-        Origin::Default => {}
-        Origin::File { .. } | Origin::Variable(_) | Origin::Flag(_) => {
+        ValueOrigin::File { path: winner, .. } if winner == path => {}
+        ValueOrigin::Default => {}
+        ValueOrigin::File { .. } | ValueOrigin::Variable(_) | ValueOrigin::Flag(_) => {
             context.note(&format!("It is overridden here by {} ({})", setting.value, setting.origin));
         }
     }

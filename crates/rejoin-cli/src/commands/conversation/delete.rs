@@ -34,7 +34,7 @@ pub(crate) struct Args {
 }
 
 /// What the names on the command line stand for.
-struct Chosen {
+struct ChosenMessages {
     conversation: Option<ConversationId>,
     found: Vec<MessageId>,
     missing: Vec<String>,
@@ -42,7 +42,7 @@ struct Chosen {
 
 /// What went, and the names of messages that were not there.
 #[derive(Serialize)]
-struct Deleted<'a> {
+struct DeletedMessagesAnswer<'a> {
     deleted: &'a [MessageId],
     missing: &'a [String],
     messages: u64,
@@ -64,8 +64,8 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
         (messages, bytes) = (deleted.messages, deleted.bytes);
     }
     if context.is_json() {
-        let Chosen { found, missing, .. } = &chosen;
-        return context.answer_json(&Deleted { deleted: found, missing, messages, bytes });
+        let ChosenMessages { found, missing, .. } = &chosen;
+        return context.answer_json(&DeletedMessagesAnswer { deleted: found, missing, messages, bytes });
     }
     let mut answer = context.answer();
     let extent = if args.cascade { " and all its descendants" } else { "" };
@@ -76,8 +76,8 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     Ok(())
 }
 
-fn choose(archive: &Archive, names: &[String]) -> Result<Chosen, Failure> {
-    let mut chosen = Chosen { conversation: None, found: Vec::new(), missing: Vec::new() };
+fn choose(archive: &Archive, names: &[String]) -> Result<ChosenMessages, Failure> {
+    let mut chosen = ChosenMessages { conversation: None, found: Vec::new(), missing: Vec::new() };
     for name in names {
         let Some((conversation, id)) = find(archive, name)? else {
             chosen.missing.push(name.clone());

@@ -8,9 +8,9 @@ use rejoin::{Archive, ShortId};
 
 use crate::context::{Consent, Context};
 use crate::error::Failure;
-use crate::removal::{self, REASON, Standing};
-use crate::ui::consent::{Line, Shown};
-use plan::{Part, Plan, Removal};
+use crate::removal::{self, REASON, UserStanding};
+use crate::ui::consent::{ConsentLine, ConsentText};
+use plan::{DeletePart, DeletePlan, DeleteRemoval};
 
 /// Delete conversations or messages
 ///
@@ -48,11 +48,11 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     }
     let children = if args.cascade { Children::Remove } else { Children::Refuse };
     let archive = context.archive_to_read()?;
-    let mut plan = Plan::make(&archive, &args.ids, children)?;
+    let mut plan = DeletePlan::make(&archive, &args.ids, children)?;
     if !plan.removals.is_empty() {
-        let (shown, question) = report::question(&plan, &Standing::here(&archive, context)?);
-        let what = Line::report(&Shown::lines(shown.iter().map(String::as_str)));
-        context.confirm_shown(&what, &Shown::line(&question), Consent::from(args.yes))?;
+        let (shown, question) = report::question(&plan, &UserStanding::here(&archive, context)?);
+        let what = ConsentLine::report(&ConsentText::lines(shown.iter().map(String::as_str)));
+        context.confirm_shown(&what, &ConsentText::line(&question), Consent::from(args.yes))?;
     }
     let mut done = Vec::new();
     for mut removal in std::mem::take(&mut plan.removals) {
@@ -71,10 +71,10 @@ fn is_list_number(id: &str) -> bool {
 }
 
 /// Deletes, and corrects the counts by what was really there.
-fn carry_out(archive: &Archive, removal: &mut Removal, children: Children) -> Result<(), Failure> {
+fn carry_out(archive: &Archive, removal: &mut DeleteRemoval, children: Children) -> Result<(), Failure> {
     match &removal.part {
-        Part::Whole => removal.bytes = removal::delete_conversation(archive, removal.stored.id)?,
-        Part::Messages(ids) => {
+        DeletePart::Whole => removal.bytes = removal::delete_conversation(archive, removal.stored.id)?,
+        DeletePart::Messages(ids) => {
             let deleted = archive.removal().delete_messages(removal.stored.id, ids, children, REASON)?;
             (removal.messages, removal.bytes) = (deleted.messages, deleted.bytes);
         }

@@ -14,14 +14,14 @@ use crate::ui::size;
 
 /// What each name stands for, and what is to be done.
 #[derive(Debug)]
-pub(super) struct Plan {
-    pub(super) items: Vec<Item>,
-    pub(super) removals: Vec<Removal>,
+pub(super) struct DeletePlan {
+    pub(super) items: Vec<DeleteItem>,
+    pub(super) removals: Vec<DeleteRemoval>,
 }
 
 /// One name that was given.
 #[derive(Debug)]
-pub(super) struct Item {
+pub(super) struct DeleteItem {
     pub(super) name: String,
     pub(super) named: Option<Named>,
     /// What goes because of this name and no other.
@@ -32,20 +32,20 @@ pub(super) struct Item {
 
 /// What goes in one piece.
 #[derive(Debug)]
-pub(super) struct Removal {
+pub(super) struct DeleteRemoval {
     pub(super) stored: StoredConversation,
-    pub(super) part: Part,
+    pub(super) part: DeletePart,
     pub(super) messages: u64,
     pub(super) bytes: u64,
 }
 
 #[derive(Debug)]
-pub(super) enum Part {
+pub(super) enum DeletePart {
     Whole,
     Messages(Vec<MessageId>),
 }
 
-impl Plan {
+impl DeletePlan {
     /// Finds what the names stand for. A name that stands for nothing does not spoil the others.
     pub(super) fn make(archive: &Archive, names: &[String], children: Children) -> Result<Self, Failure> {
         let mut plan = Self { items: Vec::new(), removals: Vec::new() };
@@ -59,7 +59,7 @@ impl Plan {
             };
             let is_repeated = named.is_some() && plan.items.iter().any(|item| item.named == named);
             if !is_repeated {
-                plan.items.push(Item { name: name.clone(), named, messages: 0, bytes: 0, fate });
+                plan.items.push(DeleteItem { name: name.clone(), named, messages: 0, bytes: 0, fate });
             }
         }
         let mut conversations: Vec<ConversationId> = Vec::new();
@@ -94,7 +94,12 @@ impl Plan {
     ) -> Result<(), Failure> {
         let stored = match archive.conversation(id) {
             Err(error) if self.gives_up(archive, id, &error) => {
-                self.removals.push(Removal { stored: lost(id), part: Part::Whole, messages: 0, bytes: 0 });
+                self.removals.push(DeleteRemoval {
+                    stored: lost(id),
+                    part: DeletePart::Whole,
+                    messages: 0,
+                    bytes: 0,
+                });
                 return Ok(());
             }
             other => other?,
@@ -103,7 +108,7 @@ impl Plan {
         if let Some(item) = whole {
             let (messages, bytes) = (stored.messages, stored.bytes + archive.attachments().bytes(id)?);
             (item.messages, item.bytes) = (messages, bytes);
-            self.removals.push(Removal { stored, part: Part::Whole, messages, bytes });
+            self.removals.push(DeleteRemoval { stored, part: DeletePart::Whole, messages, bytes });
             return Ok(());
         }
         let places: BTreeMap<MessageId, usize> = self
@@ -127,8 +132,8 @@ impl Plan {
             item.bytes += seen.bytes;
         }
         let (messages, bytes) = (going.len() as u64, going.values().map(|seen| seen.bytes).sum());
-        let part = Part::Messages(places.into_keys().collect());
-        self.removals.push(Removal { stored, part, messages, bytes });
+        let part = DeletePart::Messages(places.into_keys().collect());
+        self.removals.push(DeleteRemoval { stored, part, messages, bytes });
         Ok(())
     }
 
@@ -158,7 +163,7 @@ impl Plan {
     }
 }
 
-impl Item {
+impl DeleteItem {
     fn is_of(&self, id: ConversationId) -> bool {
         self.named.is_some_and(|named| named.conversation() == id)
     }
@@ -191,7 +196,7 @@ fn again(failure: &Failure) -> Failure {
 }
 
 /// A message that goes.
-struct Going {
+struct GoingMessage {
     parent: Option<MessageId>,
     bytes: u64,
     /// The item it goes for: its own, or else its parent's.
@@ -203,8 +208,8 @@ fn going(
     archive: &Archive,
     id: ConversationId,
     places: &BTreeMap<MessageId, usize>,
-) -> Result<BTreeMap<MessageId, Going>, Failure> {
-    let mut going: BTreeMap<MessageId, Going> = BTreeMap::new();
+) -> Result<BTreeMap<MessageId, GoingMessage>, Failure> {
+    let mut going: BTreeMap<MessageId, GoingMessage> = BTreeMap::new();
     let everything = Selection::All { order: Order::OldestFirst, offset: 0, limit: u64::MAX };
     // A message arrives after its parent, so one pass reaches the whole subtree.
     archive.reader().visit(id, everything, &mut |seen| {
@@ -214,7 +219,7 @@ fn going(
             let bytes = seen.body.len() as u64;
             // What stands above a root of the removal stays, so it is nobody's child here.
             let parent = parents.and(seen.parent);
-            going.insert(seen.id, Going { parent, bytes, because_of });
+            going.insert(seen.id, GoingMessage { parent, bytes, because_of });
         }
         Ok(())
     })?;

@@ -5,12 +5,12 @@ use std::io::Write;
 use rejoin::{ConversationId, MessageId, Named};
 use serde::Serialize;
 
-use super::plan::{Item, Part, Plan, Removal};
+use super::plan::{DeleteItem, DeletePart, DeletePlan, DeleteRemoval};
 use crate::context::Context;
-use crate::error::{Failure, Told};
+use crate::error::{Failure, FailureShape};
 use crate::named;
 use crate::removal::{
-    self, Fate, LISTED, Outcome, Standing, amount, describe, describe_as_it_is, warn_of_failure,
+    self, Fate, FateShape, LISTED, UserStanding, amount, describe, describe_as_it_is, warn_of_failure,
 };
 use crate::ui::{clean, size};
 
@@ -19,8 +19,8 @@ const IDS: usize = 5;
 
 /// What went, as programs read it.
 #[derive(Serialize)]
-struct Deleted<'a> {
-    items: Vec<Settled<'a>>,
+struct DeleteAnswer<'a> {
+    items: Vec<DeletedItem<'a>>,
     conversations: usize,
     messages: u64,
     bytes: u64,
@@ -29,25 +29,25 @@ struct Deleted<'a> {
 
 /// What became of one name.
 #[derive(Serialize)]
-struct Settled<'a> {
+struct DeletedItem<'a> {
     name: &'a str,
     conversation: Option<ConversationId>,
     message: Option<MessageId>,
-    outcome: Outcome,
+    outcome: FateShape,
     messages: u64,
     bytes: u64,
-    error: Option<Told<'a>>,
+    error: Option<FailureShape<'a>>,
 }
 
 /// What will go, line by line as it is, and the question to ask about it.
-pub(super) fn question(plan: &Plan, standing: &Standing) -> (Vec<String>, String) {
+pub(super) fn question(plan: &DeletePlan, standing: &UserStanding) -> (Vec<String>, String) {
     let mut shown = vec!["This will be deleted:".to_owned()];
     for removal in plan.removals.iter().take(LISTED) {
         shown.push(match &removal.part {
-            Part::Whole => {
+            DeletePart::Whole => {
                 format!("  {}: {}", describe_as_it_is(&removal.stored, standing), removal.stored.id.short())
             }
-            Part::Messages(ids) => {
+            DeletePart::Messages(ids) => {
                 let named: Vec<String> = ids.iter().take(IDS).map(ToString::to_string).collect();
                 let more = if ids.len() > IDS { ", ..." } else { "" };
                 let part = part_of(removal, &named::title_as_it_is(&removal.stored));
@@ -68,16 +68,16 @@ pub(super) fn question(plan: &Plan, standing: &Standing) -> (Vec<String>, String
 }
 
 /// What went.
-pub(super) fn answer(plan: &Plan, done: &[Removal], context: &Context) -> Result<(), Failure> {
+pub(super) fn answer(plan: &DeletePlan, done: &[DeleteRemoval], context: &Context) -> Result<(), Failure> {
     if context.is_json() {
-        return context.answer_json(&Deleted::of(plan, done));
+        return context.answer_json(&DeleteAnswer::of(plan, done));
     }
     let mut answer = context.answer();
     for removal in done.iter().take(LISTED) {
         let (short, bytes) = (removal.stored.id.short(), size::bytes(removal.bytes));
         match removal.part {
-            Part::Whole => writeln!(answer, "Deleted {}: {short}", describe(&removal.stored))?,
-            Part::Messages(_) => {
+            DeletePart::Whole => writeln!(answer, "Deleted {}: {short}", describe(&removal.stored))?,
+            DeletePart::Messages(_) => {
                 let part = part_of(removal, &named::title(&removal.stored));
                 writeln!(answer, "Deleted {part} ({bytes}): {short}")?;
             }
@@ -93,7 +93,7 @@ pub(super) fn answer(plan: &Plan, done: &[Removal], context: &Context) -> Result
 
 /// Success, or the failure that makes the exit code. Of several names, each
 /// that failed gets a line of its own.
-pub(super) fn verdict(plan: Plan, context: &Context) -> Result<(), Failure> {
+pub(super) fn verdict(plan: DeletePlan, context: &Context) -> Result<(), Failure> {
     let count = plan.items.len();
     let mut failures = Vec::new();
     for item in plan.items {
@@ -114,11 +114,11 @@ pub(super) fn verdict(plan: Plan, context: &Context) -> Result<(), Failure> {
     }
 }
 
-impl<'a> Deleted<'a> {
-    fn of(plan: &'a Plan, done: &[Removal]) -> Self {
+impl<'a> DeleteAnswer<'a> {
+    fn of(plan: &'a DeletePlan, done: &[DeleteRemoval]) -> Self {
         Self {
-            items: plan.items.iter().map(Settled::of).collect(),
-            conversations: done.iter().filter(|removal| matches!(removal.part, Part::Whole)).count(),
+            items: plan.items.iter().map(DeletedItem::of).collect(),
+            conversations: done.iter().filter(|removal| matches!(removal.part, DeletePart::Whole)).count(),
             messages: done.iter().map(|removal| removal.messages).sum(),
             bytes: done.iter().map(|removal| removal.bytes).sum(),
             failed: plan.items.iter().filter(|item| item.fate.failure().is_some()).count(),
@@ -126,8 +126,8 @@ impl<'a> Deleted<'a> {
     }
 }
 
-impl<'a> Settled<'a> {
-    fn of(item: &'a Item) -> Self {
+impl<'a> DeletedItem<'a> {
+    fn of(item: &'a DeleteItem) -> Self {
         Self {
             name: &item.name,
             conversation: item.named.map(Named::conversation),
@@ -141,13 +141,13 @@ impl<'a> Settled<'a> {
 }
 
 /// `3 messages of "Rome"`.
-fn part_of(removal: &Removal, title: &str) -> String {
+fn part_of(removal: &DeleteRemoval, title: &str) -> String {
     let messages = size::count(removal.messages, "message", "messages");
     format!("{messages} of \"{title}\"")
 }
 
-fn total(removals: &[Removal]) -> String {
-    let is_whole = |removal: &&Removal| matches!(removal.part, Part::Whole);
+fn total(removals: &[DeleteRemoval]) -> String {
+    let is_whole = |removal: &&DeleteRemoval| matches!(removal.part, DeletePart::Whole);
     let conversations = removals.iter().filter(is_whole).count() as u64;
     let messages = removals.iter().filter(|removal| !is_whole(removal)).map(|removal| removal.messages).sum();
     amount(conversations, messages)

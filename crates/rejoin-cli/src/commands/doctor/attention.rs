@@ -2,20 +2,20 @@
 
 use rejoin::{Hold, List, Time};
 
-use crate::commands::doctor::finding::Finding;
+use crate::commands::doctor::finding::CheckFinding;
 use crate::context::Context;
 use crate::error::Failure;
 use crate::ui::size;
 
 /// Counts what is past its expiry and what was imported and not released; a
 /// store in trouble is told elsewhere.
-pub(super) fn check(context: &Context, now: Time) -> Vec<Finding> {
+pub(super) fn check(context: &Context, now: Time) -> Vec<CheckFinding> {
     let (expired, imported) = count(context, now).unwrap_or_default();
     let counted = |number| size::count(number, "conversation", "conversations");
     let mut findings = Vec::new();
     if has_traces(context).unwrap_or_default() {
         let message = "something that was purged or scrubbed is not erased from every file yet";
-        findings.push(Finding::warning(
+        findings.push(CheckFinding::warning(
             "attention",
             message,
             "run `rejoin expire` to erase it; `rejoin expire --dry-run` shows what else goes",
@@ -23,14 +23,18 @@ pub(super) fn check(context: &Context, now: Time) -> Vec<Finding> {
     }
     if expired > 0 {
         let remedy = "run `rejoin expire --dry-run` to see what will go, or `rejoin keep ID` to keep one";
-        findings.push(Finding::warning("attention", format!("{} past expiry", counted(expired)), remedy));
+        findings.push(CheckFinding::warning(
+            "attention",
+            format!("{} past expiry", counted(expired)),
+            remedy,
+        ));
     }
     if imported > 0 {
         let message = format!("{} imported and held until released", counted(imported));
-        findings.push(Finding::ok("attention", message));
+        findings.push(CheckFinding::ok("attention", message));
     }
     if findings.is_empty() {
-        findings.push(Finding::ok("attention", "no conversation waits for you"));
+        findings.push(CheckFinding::ok("attention", "no conversation waits for you"));
     }
     findings
 }

@@ -6,18 +6,19 @@ use std::path::Path;
 
 use rejoin::Ailment;
 
-use crate::commands::doctor::finding::{Finding, State};
+use crate::commands::doctor::finding::{CheckFinding, CheckState};
 use crate::commands::doctor::remedy::remedy;
-use crate::config::{Config, Overrides};
+use crate::config::{Config, ConfigOverrides};
 use crate::context::Context;
 
-pub(super) fn check(context: &Context) -> Vec<Finding> {
+pub(super) fn check(context: &Context) -> Vec<CheckFinding> {
     // It is read again: the one this run has may be the built-in one that stands in for a broken one.
     let project = Some(context.config.project().to_owned());
-    let loaded = Config::load(&context.surroundings, &Overrides { project, ..Overrides::default() });
+    let loaded =
+        Config::load(&context.surroundings, &ConfigOverrides { project, ..ConfigOverrides::default() });
     let mut findings = vec![match &loaded {
         Ok(_) => describe(context),
-        Err(failure) => Finding::failed("configuration", failure),
+        Err(failure) => CheckFinding::failed("configuration", failure),
     }];
     if let Ok(path) = context.surroundings.user_config_file() {
         findings.extend(check_permissions(&path));
@@ -27,22 +28,22 @@ pub(super) fn check(context: &Context) -> Vec<Finding> {
     findings
 }
 
-fn describe(context: &Context) -> Finding {
+fn describe(context: &Context) -> CheckFinding {
     match context.surroundings.user_config_file() {
-        Ok(path) if path.exists() => Finding::ok("configuration", path.display().to_string()),
-        _ => Finding::ok("configuration", "no file of your own; the defaults apply"),
+        Ok(path) if path.exists() => CheckFinding::ok("configuration", path.display().to_string()),
+        _ => CheckFinding::ok("configuration", "no file of your own; the defaults apply"),
     }
 }
 
 /// Others may see what is configured, though it is better if not. They must not be able to change it.
-fn check_permissions(path: &Path) -> Option<Finding> {
+fn check_permissions(path: &Path) -> Option<CheckFinding> {
     let mode = fs::metadata(path).ok()?.mode() & 0o777;
     if mode & 0o077 == 0 {
         return None;
     }
     let ailment = Ailment::OpenToOthers { path: path.to_owned(), mode, wanted: mode & 0o700 };
-    let state = if mode & 0o022 == 0 { State::Warning } else { State::Problem };
-    Some(Finding {
+    let state = if mode & 0o022 == 0 { CheckState::Warning } else { CheckState::Problem };
+    Some(CheckFinding {
         name: "permissions",
         state,
         message: ailment.to_string(),
@@ -51,25 +52,25 @@ fn check_permissions(path: &Path) -> Option<Finding> {
     })
 }
 
-fn check_persistence(config: &Config) -> Option<Finding> {
+fn check_persistence(config: &Config) -> Option<CheckFinding> {
     let finding = || {
         let remedy = "run `rejoin config set persistence.enabled true` to turn it on";
-        Finding::warning("configuration", "saving conversations is turned off", remedy)
+        CheckFinding::warning("configuration", "saving conversations is turned off", remedy)
     };
     (!config.persistence_enabled()).then(finding)
 }
 
-fn check_trust(config: &Config) -> Vec<Finding> {
-    let ignored: Vec<Finding> = config
+fn check_trust(config: &Config) -> Vec<CheckFinding> {
+    let ignored: Vec<CheckFinding> = config
         .warnings()
         .into_iter()
         .map(|warning| {
-            let finding = Finding::warning("trust", warning.message, "");
-            Finding { remedy: warning.hint, ..finding }
+            let finding = CheckFinding::warning("trust", warning.message, "");
+            CheckFinding { remedy: warning.hint, ..finding }
         })
         .collect();
     if ignored.is_empty() && config.project_file().exists() {
-        return vec![Finding::ok("trust", "everything in the project's own file counts")];
+        return vec![CheckFinding::ok("trust", "everything in the project's own file counts")];
     }
     ignored
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use rejoin::view::{PathMessage, Recipient, Repair, View};
 use rejoin::{Archive, List, StoredConversation};
 
-use crate::commands::doctor::finding::Finding;
+use crate::commands::doctor::finding::CheckFinding;
 use crate::context::Context;
 use crate::error::Failure;
 use crate::named;
@@ -21,22 +21,22 @@ const SHOWN: usize = 5;
 
 /// What was looked at, and what was found there.
 #[derive(Debug, Default)]
-struct Looked {
+struct HistoryCheck {
     conversations: u64,
     all: u64,
     damaged: Vec<String>,
 }
 
 /// Looks through the newest conversations; a store in trouble is told elsewhere.
-pub(super) fn check(context: &Context) -> Option<Finding> {
+pub(super) fn check(context: &Context) -> Option<CheckFinding> {
     let looked = look(context).ok()?;
-    let Looked { conversations, all, damaged } = looked;
+    let HistoryCheck { conversations, all, damaged } = looked;
     let among = match conversations {
         looked if looked == all => String::new(),
         looked => format!(" among the newest {}", size::number(looked)),
     };
     if damaged.is_empty() {
-        return Some(Finding::ok("history", format!("no conversation needs mending{among}")));
+        return Some(CheckFinding::ok("history", format!("no conversation needs mending{among}")));
     }
     let count = damaged.len() as u64;
     let mut told: Vec<String> = damaged.iter().take(SHOWN).cloned().collect();
@@ -51,13 +51,13 @@ pub(super) fn check(context: &Context) -> Option<Finding> {
     );
     let remedy = "nothing to do: what a model is sent is mended, what is stored stays as it is; \
                   `rejoin show ID --view chat` shows how";
-    Some(Finding { remedy: Some(remedy.to_owned()), ..Finding::ok("history", message) })
+    Some(CheckFinding { remedy: Some(remedy.to_owned()), ..CheckFinding::ok("history", message) })
 }
 
-fn look(context: &Context) -> Result<Looked, Failure> {
+fn look(context: &Context) -> Result<HistoryCheck, Failure> {
     let archive = context.archive_to_read()?;
     let mut newest: Vec<StoredConversation> = Vec::new();
-    let mut looked = Looked::default();
+    let mut looked = HistoryCheck::default();
     let mut left = BUDGET;
     let list = List { includes_expired: true, ..List::default() };
     archive.reader().each_conversation(&list, &mut |stored| {

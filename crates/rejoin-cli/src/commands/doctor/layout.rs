@@ -1,6 +1,6 @@
 //! Findings as lines: state, name and message side by side, or one below the other where that does not fit.
 
-use crate::commands::doctor::finding::{Finding, State};
+use crate::commands::doctor::finding::{CheckFinding, CheckState};
 use crate::ui::paint::{Meaning, Paint};
 use crate::ui::{clean, fit};
 
@@ -14,14 +14,14 @@ const GAP: usize = 2;
 const NARROWEST: usize = 36;
 
 /// Draws what is wrong first, so that a pager shows it at once.
-pub(super) fn draw(findings: &[Finding], screen: Option<usize>, paint: Paint) -> String {
-    let mut sorted: Vec<&Finding> = findings.iter().collect();
+pub(super) fn draw(findings: &[CheckFinding], screen: Option<usize>, paint: Paint) -> String {
+    let mut sorted: Vec<&CheckFinding> = findings.iter().collect();
     sorted.sort_by_key(|finding| std::cmp::Reverse(finding.state));
     let name = sorted.iter().map(|finding| fit::width(finding.name)).max().unwrap_or(0);
     sorted.into_iter().map(|finding| draw_one(finding, name, screen.unwrap_or(usize::MAX), paint)).collect()
 }
 
-fn draw_one(finding: &Finding, name: usize, screen: usize, paint: Paint) -> String {
+fn draw_one(finding: &CheckFinding, name: usize, screen: usize, paint: Paint) -> String {
     let state = paint.apply(meaning(finding.state), &fit::pad_right(finding.state.name(), STATE));
     let start = format!("{state}{}{}", " ".repeat(GAP), fit::pad_right(finding.name, name));
     let beside = STATE + GAP + name + GAP;
@@ -43,11 +43,11 @@ fn draw_one(finding: &Finding, name: usize, screen: usize, paint: Paint) -> Stri
     drawn
 }
 
-fn meaning(state: State) -> Meaning {
+fn meaning(state: CheckState) -> Meaning {
     match state {
-        State::Ok => Meaning::Success,
-        State::Warning => Meaning::Warning,
-        State::Problem => Meaning::Error,
+        CheckState::Ok => Meaning::Success,
+        CheckState::Warning => Meaning::Warning,
+        CheckState::Problem => Meaning::Error,
     }
 }
 
@@ -55,10 +55,10 @@ fn meaning(state: State) -> Meaning {
 mod tests {
     use super::*;
 
-    fn findings() -> [Finding; 2] {
+    fn findings() -> [CheckFinding; 2] {
         [
-            Finding::ok("git", "2.39.5"),
-            Finding::problem(
+            CheckFinding::ok("git", "2.39.5"),
+            CheckFinding::problem(
                 "permissions",
                 "others may read `/data/rejoin.db` (mode 644)",
                 "run `chmod 600 /data/rejoin.db`",

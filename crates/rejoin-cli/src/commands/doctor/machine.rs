@@ -8,18 +8,18 @@ use std::path::{Path, PathBuf};
 
 use rejoin_agent::Api;
 
-use crate::commands::doctor::finding::Finding;
+use crate::commands::doctor::finding::CheckFinding;
 use crate::commands::doctor::remedy::quoted;
-use crate::config::families::Provider;
+use crate::config::families::ProviderConfig;
 use crate::context::Context;
 use crate::git;
-use crate::provider::{KeyPlace, Known, find_key, unknown};
+use crate::provider::{KeyPlace, KnownProvider, find_key, unknown};
 
 /// The variable that names the file with the passphrase of a vault.
 const PASSPHRASE: &str = "REJOIN_PASSPHRASE_FILE";
 
 /// Keys that are configured must be there to be read.
-pub(super) fn check_keys(context: &Context) -> Vec<Finding> {
+pub(super) fn check_keys(context: &Context) -> Vec<CheckFinding> {
     let mut findings = Vec::new();
     if let Some(path) = context.surroundings.variable(PASSPHRASE) {
         findings.extend(check_key_file(Path::new(path), PASSPHRASE));
@@ -29,18 +29,18 @@ pub(super) fn check_keys(context: &Context) -> Vec<Finding> {
     }
     findings.extend(check_chosen(context));
     if findings.is_empty() {
-        findings.push(Finding::ok("keys", "none is missing"));
+        findings.push(CheckFinding::ok("keys", "none is missing"));
     }
     findings
 }
 
-fn check_provider(provider: &Provider, context: &Context) -> Option<Finding> {
+fn check_provider(provider: &ProviderConfig, context: &Context) -> Option<CheckFinding> {
     let name = &provider.name;
     if let Some(variable) = &provider.api_key_env
         && context.surroundings.variable(variable).is_none()
     {
         let message = format!("the variable `{variable}` with the key of provider `{name}` is not set");
-        return Some(Finding::warning("keys", message, format!("run `export {variable}=KEY`")));
+        return Some(CheckFinding::warning("keys", message, format!("run `export {variable}=KEY`")));
     }
     let command = provider.api_key_command.as_deref()?;
     let key = format!("providers.{name}.api_key_command");
@@ -48,24 +48,24 @@ fn check_provider(provider: &Provider, context: &Context) -> Option<Finding> {
 }
 
 /// The provider that is chosen must be one, have a model, and have its key.
-fn check_chosen(context: &Context) -> Option<Finding> {
+fn check_chosen(context: &Context) -> Option<CheckFinding> {
     let name = context.config.provider()?;
-    let Some(known) = Known::named(&context.config, name) else {
-        return Some(Finding::failed("provider", &unknown(&context.config, name)));
+    let Some(known) = KnownProvider::named(&context.config, name) else {
+        return Some(CheckFinding::failed("provider", &unknown(&context.config, name)));
     };
     if known.api == Api::Offline {
         return None;
     }
     if known.model.is_none() {
         let remedy = format!("run `rejoin setup --provider {name}`");
-        return Some(Finding::warning("provider", format!("no model of `{name}` is chosen"), remedy));
+        return Some(CheckFinding::warning("provider", format!("no model of `{name}` is chosen"), remedy));
     }
     match find_key(context, &known) {
-        Err(failure) => Some(Finding::failed("provider", &failure)),
+        Err(failure) => Some(CheckFinding::failed("provider", &failure)),
         // A variable that was named and is not set is told above.
         Ok(found) if found.place == KeyPlace::Missing && !names_variable(context, name) => {
             let message = format!("there is no key of `{name}`");
-            Some(Finding::problem("provider", message, format!("run `rejoin auth set {name}`")))
+            Some(CheckFinding::problem("provider", message, format!("run `rejoin auth set {name}`")))
         }
         Ok(_) => None,
     }
@@ -86,7 +86,7 @@ fn files_in(command: &str, context: &Context) -> impl Iterator<Item = PathBuf> {
     })
 }
 
-fn check_key_file(path: &Path, named_by: &str) -> Option<Finding> {
+fn check_key_file(path: &Path, named_by: &str) -> Option<CheckFinding> {
     let shown = path.display();
     let file = File::open(path).and_then(|mut file| file.read(&mut [0]).and_then(|_| file.metadata()));
     let metadata = match file {
@@ -94,7 +94,7 @@ fn check_key_file(path: &Path, named_by: &str) -> Option<Finding> {
         Err(cause) => {
             let message = format!("the key file `{shown}` cannot be read: {}", reason(&cause));
             let remedy = format!("correct `{named_by}`, or run `ls -l {}`", quoted(path));
-            return Some(Finding::problem("keys", message, remedy));
+            return Some(CheckFinding::problem("keys", message, remedy));
         }
     };
     // A program that prints a key is no secret; a file that holds one is.
@@ -102,7 +102,7 @@ fn check_key_file(path: &Path, named_by: &str) -> Option<Finding> {
         return None;
     }
     let message = format!("others may read the key file `{shown}` (mode {:o})", metadata.mode() & 0o777);
-    Some(Finding::problem("keys", message, format!("run `chmod 600 {}`", quoted(path))))
+    Some(CheckFinding::problem("keys", message, format!("run `chmod 600 {}`", quoted(path))))
 }
 
 /// The system's own words, without the number.
@@ -111,14 +111,14 @@ fn reason(cause: &std::io::Error) -> String {
     text.split(" (os error").next().unwrap_or(&text).to_lowercase()
 }
 
-pub(super) fn check_tools(context: &Context) -> Vec<Finding> {
+pub(super) fn check_tools(context: &Context) -> Vec<CheckFinding> {
     vec![check_git(context), describe_terminal(context)]
 }
 
-fn check_git(context: &Context) -> Finding {
+fn check_git(context: &Context) -> CheckFinding {
     match git::version(&context.environment()) {
-        Some(version) => Finding::ok("git", version),
-        None => Finding::warning(
+        Some(version) => CheckFinding::ok("git", version),
+        None => CheckFinding::warning(
             "git",
             "git was not found; a project that moves is not recognised",
             "install git, or see that `git --version` works",
@@ -126,11 +126,11 @@ fn check_git(context: &Context) -> Finding {
     }
 }
 
-fn describe_terminal(context: &Context) -> Finding {
+fn describe_terminal(context: &Context) -> CheckFinding {
     let here = &context.surroundings;
     let Some(screen) = here.terminal.screen else {
-        return Finding::ok("terminal", "none; answers go to a file or a pipe");
+        return CheckFinding::ok("terminal", "none; answers go to a file or a pipe");
     };
     let pager = here.variable("PAGER").unwrap_or(OsStr::new("less")).to_string_lossy();
-    Finding::ok("terminal", format!("{} by {}, pager {pager}", screen.columns, screen.rows))
+    CheckFinding::ok("terminal", format!("{} by {}, pager {pager}", screen.columns, screen.rows))
 }

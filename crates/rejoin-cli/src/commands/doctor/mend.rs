@@ -7,7 +7,7 @@ use std::time::Duration;
 use rejoin::Ailment;
 use rejoin::store::Task;
 
-use crate::commands::doctor::finding::{Finding, State};
+use crate::commands::doctor::finding::{CheckFinding, CheckState};
 use crate::context::Context;
 use crate::error::{Failure, Kind};
 use crate::ui::progress::Unit;
@@ -16,7 +16,7 @@ use crate::ui::progress::Unit;
 const SLICE: Duration = Duration::from_millis(200);
 
 /// Whether there is something to do about it that cannot lose anything.
-pub(super) fn can_mend(finding: &Finding) -> bool {
+pub(super) fn can_mend(finding: &CheckFinding) -> bool {
     matches!(
         finding.ailment,
         Some(
@@ -29,7 +29,7 @@ pub(super) fn can_mend(finding: &Finding) -> bool {
 }
 
 /// Mends what a finding is about, if that is without risk, and says so in it.
-pub(super) fn mend(finding: &mut Finding, context: &Context) {
+pub(super) fn mend(finding: &mut CheckFinding, context: &Context) {
     let outcome = match &finding.ailment {
         Some(Ailment::OpenToOthers { path, wanted, .. }) => {
             fs::set_permissions(path, Permissions::from_mode(*wanted))
@@ -50,7 +50,7 @@ pub(super) fn mend(finding: &mut Finding, context: &Context) {
     };
     match outcome {
         Ok(message) => {
-            *finding = Finding { state: State::Ok, message, remedy: None, ..finding.clone() };
+            *finding = CheckFinding { state: CheckState::Ok, message, remedy: None, ..finding.clone() };
         }
         Err(failure) => finding.message += &format!("; not mended: {}", failure.summary()),
     }

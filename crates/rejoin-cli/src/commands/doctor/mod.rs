@@ -20,7 +20,7 @@ pub(crate) use quarantine::name as quarantined_name;
 use rejoin::{Ailment, Time, Viewpoint};
 use serde::Serialize;
 
-use crate::commands::doctor::finding::{Finding, State};
+use crate::commands::doctor::finding::{CheckFinding, CheckState};
 use crate::context::Context;
 use crate::error::{Failure, Kind};
 use crate::gauge::Gauge;
@@ -49,7 +49,7 @@ pub(crate) struct Args {
 /// Every check and how it came out, as programs read it.
 #[derive(Serialize)]
 struct Checked<'a> {
-    checks: &'a [Finding],
+    checks: &'a [CheckFinding],
 }
 
 pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
@@ -66,10 +66,10 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     judge(&findings)
 }
 
-fn check_store(context: &Context) -> Vec<Finding> {
+fn check_store(context: &Context) -> Vec<CheckFinding> {
     let url = match context.store_url() {
         Ok(url) => url,
-        Err(failure) => return vec![Finding::failed("store", &failure)],
+        Err(failure) => return vec![CheckFinding::failed("store", &failure)],
     };
     let mut gauge = Gauge::new(context);
     let from = Viewpoint {
@@ -79,7 +79,7 @@ fn check_store(context: &Context) -> Vec<Finding> {
     };
     let access = match context.access() {
         Ok(access) => access,
-        Err(failure) => return vec![Finding::failed("store", &failure)],
+        Err(failure) => return vec![CheckFinding::failed("store", &failure)],
     };
     let diagnosis = url.diagnose_with(&access, &from, &mut |done, all| {
         gauge.report(rejoin::Stage::Checking, done, all);
@@ -95,14 +95,14 @@ fn check_store(context: &Context) -> Vec<Finding> {
     findings
 }
 
-fn show(findings: &[Finding], context: &Context) -> Result<(), Failure> {
+fn show(findings: &[CheckFinding], context: &Context) -> Result<(), Failure> {
     if context.is_json() {
         return context.answer_json(&Checked { checks: findings });
     }
     context.show(|answer| {
         write!(answer, "{}", layout::draw(findings, context.columns(), context.paint()))?;
-        if count(findings, State::Problem) == 0 {
-            let warnings = count(findings, State::Warning);
+        if count(findings, CheckState::Problem) == 0 {
+            let warnings = count(findings, CheckState::Warning);
             let besides = if warnings == 0 {
                 String::new()
             } else {
@@ -114,20 +114,20 @@ fn show(findings: &[Finding], context: &Context) -> Result<(), Failure> {
     })
 }
 
-fn count(findings: &[Finding], state: State) -> u64 {
+fn count(findings: &[CheckFinding], state: CheckState) -> u64 {
     findings.iter().filter(|finding| finding.state == state).count() as u64
 }
 
-fn judge(findings: &[Finding]) -> Result<(), Failure> {
-    let problems = count(findings, State::Problem);
+fn judge(findings: &[CheckFinding]) -> Result<(), Failure> {
+    let problems = count(findings, CheckState::Problem);
     if problems == 0 {
         return Ok(());
     }
-    let is_damage = |finding: &Finding| {
+    let is_damage = |finding: &CheckFinding| {
         matches!(finding.ailment, Some(Ailment::Damaged { .. } | Ailment::BrokenChain { .. }))
     };
     let kind = if findings.iter().any(is_damage) { Kind::Corrupt } else { Kind::Unavailable };
     let failure = Failure::new(kind, size::count(problems, "problem", "problems") + " found");
-    let can_mend = findings.iter().any(|finding| finding.state != State::Ok && mend::can_mend(finding));
+    let can_mend = findings.iter().any(|finding| finding.state != CheckState::Ok && mend::can_mend(finding));
     Err(if can_mend { failure.hint("run `rejoin doctor --fix` to apply safe fixes") } else { failure })
 }

@@ -3,7 +3,7 @@
 use rejoin::vault::Quarantined;
 use rejoin::{Archive, StoreUrl};
 
-use crate::commands::doctor::finding::Finding;
+use crate::commands::doctor::finding::CheckFinding;
 use crate::context::Context;
 use crate::error::Failure;
 use crate::ui::size;
@@ -12,7 +12,7 @@ use crate::ui::size;
 const SHOWN: usize = 5;
 
 /// Looks into the quarantine of a vault; a plain store has none.
-pub(super) fn check(context: &Context) -> Option<Finding> {
+pub(super) fn check(context: &Context) -> Option<CheckFinding> {
     let url = context.store_url().ok()?;
     if !matches!(url, StoreUrl::Vault(_)) {
         return None;
@@ -20,14 +20,18 @@ pub(super) fn check(context: &Context) -> Option<Finding> {
     // A store in trouble is told elsewhere.
     let records = context.archive_to_read().and_then(|archive| look(&archive)).ok()?;
     if records.is_empty() {
-        return Some(Finding::ok("quarantine", "empty"));
+        return Some(CheckFinding::ok("quarantine", "empty"));
     }
     let mut told: Vec<String> = records.iter().take(SHOWN).map(|record| name(record, context)).collect();
     if records.len() > SHOWN {
         told.push(format!("and {} more", records.len() - SHOWN));
     }
     let count = size::count(records.len() as u64, "record does not open", "records do not open");
-    Some(Finding::warning("quarantine", format!("{count}: {}", told.join("; ")), remedy(&records, context)))
+    Some(CheckFinding::warning(
+        "quarantine",
+        format!("{count}: {}", told.join("; ")),
+        remedy(&records, context),
+    ))
 }
 
 fn look(archive: &Archive) -> Result<Vec<Quarantined>, Failure> {

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use rejoin::{Ailment, Archive, Search, StoreUrl};
 
-use crate::commands::doctor::finding::{Finding, State};
+use crate::commands::doctor::finding::{CheckFinding, CheckState};
 use crate::commands::doctor::remedy::{quoted, remedy};
 use crate::context::Context;
 use crate::error::Failure;
@@ -18,11 +18,11 @@ const NAME: &str = "redaction";
 const LOOKED_AT: usize = 100;
 
 /// Looks at the key of a plain store; a vault makes its own.
-pub(super) fn check(context: &Context, url: &StoreUrl) -> Vec<Finding> {
+pub(super) fn check(context: &Context, url: &StoreUrl) -> Vec<CheckFinding> {
     let (StoreUrl::Sqlite(_) | StoreUrl::Jsonl(_)) = url else { return Vec::new() };
     let file = match key_file(context) {
         Ok(file) => file,
-        Err(failure) => return vec![Finding::failed(NAME, &failure)],
+        Err(failure) => return vec![CheckFinding::failed(NAME, &failure)],
     };
     let mut findings = Vec::new();
     match kept_key(&file) {
@@ -35,7 +35,7 @@ pub(super) fn check(context: &Context, url: &StoreUrl) -> Vec<Finding> {
             );
             let message =
                 Failure::from(error).summary() + "; equal secrets get different digits until it can be read";
-            findings.push(Finding::problem(NAME, message, remedy));
+            findings.push(CheckFinding::problem(NAME, message, remedy));
         }
     }
     // A store in trouble is told elsewhere.
@@ -46,18 +46,18 @@ pub(super) fn check(context: &Context, url: &StoreUrl) -> Vec<Finding> {
     findings
 }
 
-fn check_mode(file: &Path) -> Finding {
+fn check_mode(file: &Path) -> CheckFinding {
     let mode = fs::metadata(file).map_or(0o600, |metadata| metadata.mode() & 0o777);
     if mode & 0o077 == 0 {
-        return Finding::ok(NAME, format!("its key is {}", file.display()));
+        return CheckFinding::ok(NAME, format!("its key is {}", file.display()));
     }
     finding(Ailment::OpenToOthers { path: file.to_owned(), mode, wanted: 0o600 }, file)
 }
 
-fn finding(ailment: Ailment, file: &Path) -> Finding {
-    Finding {
+fn finding(ailment: Ailment, file: &Path) -> CheckFinding {
+    CheckFinding {
         name: NAME,
-        state: State::from(ailment.severity()),
+        state: CheckState::from(ailment.severity()),
         message: ailment.to_string(),
         remedy: remedy(&ailment, file),
         ailment: Some(ailment),
@@ -65,16 +65,16 @@ fn finding(ailment: Ailment, file: &Path) -> Finding {
 }
 
 /// A key that is missing where nothing was taken out is made when it is needed.
-fn check_missing(context: &Context, file: &Path) -> Finding {
+fn check_missing(context: &Context, file: &Path) -> CheckFinding {
     let has_markers = context.archive_to_read().and_then(|archive| has_markers(&archive));
     if !has_markers.unwrap_or(false) {
-        return Finding::ok(NAME, "no key yet; the first secret makes one");
+        return CheckFinding::ok(NAME, "no key yet; the first secret makes one");
     }
     let message = format!(
         "the key `{}` is missing: secrets that were said before get other digits when they are said again",
         file.display()
     );
-    Finding::warning(
+    CheckFinding::warning(
         NAME,
         message,
         format!("run `cp COPY {}` if there is a copy; else the next secret makes one", quoted(file)),

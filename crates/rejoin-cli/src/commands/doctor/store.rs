@@ -5,7 +5,7 @@ use std::path::Path;
 use rejoin::{Ailment, Diagnosis, StoreUrl, Time};
 
 use crate::commands::backup::told;
-use crate::commands::doctor::finding::{Finding, State};
+use crate::commands::doctor::finding::{CheckFinding, CheckState};
 use crate::commands::doctor::remedy::remedy;
 use crate::ui::size;
 
@@ -29,32 +29,34 @@ const CHECKS: [&str; 13] = [
     "clock",
 ];
 
-pub(super) fn findings(url: &StoreUrl, diagnosis: &Diagnosis, now: Time) -> Vec<Finding> {
+pub(super) fn findings(url: &StoreUrl, diagnosis: &Diagnosis, now: Time) -> Vec<CheckFinding> {
     let Some(path) = url.path() else {
-        return vec![Finding::ok("store", "in memory; nothing is kept")];
+        return vec![CheckFinding::ok("store", "in memory; nothing is kept")];
     };
     let mut findings = Vec::new();
     for check in CHECKS {
         let ailments: Vec<&Ailment> =
             diagnosis.ailments.iter().filter(|ailment| check_of(ailment) == check).collect();
         if ailments.is_empty() {
-            findings.extend(in_order(check, path, diagnosis, now).map(|message| Finding::ok(check, message)));
+            findings.extend(
+                in_order(check, path, diagnosis, now).map(|message| CheckFinding::ok(check, message)),
+            );
             continue;
         }
         findings.extend(ailments.iter().take(SHOWN).map(|ailment| finding(check, ailment, path)));
         let more = ailments.len().saturating_sub(SHOWN) as u64;
         if more > 0 {
             let message = format!("and {}", size::count(more, "more fault", "more faults"));
-            findings.push(Finding::problem(check, message, "run `rejoin verify` to see all of them"));
+            findings.push(CheckFinding::problem(check, message, "run `rejoin verify` to see all of them"));
         }
     }
     findings
 }
 
-fn finding(check: &'static str, ailment: &Ailment, path: &Path) -> Finding {
-    Finding {
+fn finding(check: &'static str, ailment: &Ailment, path: &Path) -> CheckFinding {
+    CheckFinding {
         name: check,
-        state: State::from(ailment.severity()),
+        state: CheckState::from(ailment.severity()),
         message: ailment.to_string(),
         remedy: remedy(ailment, path),
         ailment: Some(ailment.clone()),

@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::context::Context;
 use crate::error::Failure;
 use crate::named;
-use crate::removal::{self, Outcome, Removed, warn_of_failure, warn_of_keys};
+use crate::removal::{self, FateShape, RemovedShape, warn_of_failure, warn_of_keys};
 use crate::retention::{Policy, describe};
 use crate::ui::paint::Meaning;
 use crate::ui::size;
@@ -17,10 +17,10 @@ use crate::ui::table::{Column, Table};
 
 /// What goes and what has gone, as programs read it.
 #[derive(Serialize)]
-struct Answer<'a> {
-    policy: Limits,
+struct ExpireAnswer<'a> {
+    policy: PolicyShape,
     #[serde(flatten)]
-    removed: Removed<Item<'a>>,
+    removed: RemovedShape<ExpireItem<'a>>,
     keys: Option<&'static str>,
     held: u64,
     in_use: u64,
@@ -29,7 +29,7 @@ struct Answer<'a> {
 
 /// The policy that says what goes.
 #[derive(Serialize)]
-struct Limits {
+struct PolicyShape {
     days: Option<u32>,
     max_per_project: Option<u64>,
     notice_days: u32,
@@ -37,7 +37,7 @@ struct Limits {
 
 /// A conversation that goes, and when.
 #[derive(Serialize)]
-struct Item<'a> {
+struct ExpireItem<'a> {
     id: ConversationId,
     title: &'a str,
     project: Option<&'a str>,
@@ -46,7 +46,7 @@ struct Item<'a> {
     last_active_at: Time,
     expires_at: Time,
     why: &'static str,
-    outcome: Outcome,
+    outcome: FateShape,
 }
 
 /// Answers a dry run.
@@ -57,7 +57,7 @@ pub(super) fn planned(
     context: &Context,
 ) -> Result<(), Failure> {
     if context.is_json() {
-        return context.answer_json(&Answer::of(policy, plan, None, |_| Outcome::Planned));
+        return context.answer_json(&ExpireAnswer::of(policy, plan, None, |_| FateShape::Planned));
     }
     context.show(|page| {
         writeln!(page, "{}", describe(&policy.retention))?;
@@ -89,14 +89,14 @@ pub(super) fn done(
         let outcome = |expiring: &Expiring| {
             let id = &expiring.stored.id;
             if gone.contains(id) {
-                Outcome::Deleted
+                FateShape::Deleted
             } else if failed.contains(id) {
-                Outcome::Failed
+                FateShape::Failed
             } else {
-                Outcome::PassedBy
+                FateShape::PassedBy
             }
         };
-        context.answer_json(&Answer::of(policy, plan, Some(report), outcome))?;
+        context.answer_json(&ExpireAnswer::of(policy, plan, Some(report), outcome))?;
     } else {
         let mut answer = context.answer();
         let count = size::count(report.purged.len() as u64, "conversation", "conversations");
@@ -115,8 +115,8 @@ pub(super) fn done(
 /// Answers a program where the clock is not believed yet.
 pub(super) fn waiting(policy: &Policy, until: Time, context: &Context) -> Result<(), Failure> {
     let plan = RetentionPlan::default();
-    let nothing = Answer::of(policy, &plan, None, |_| Outcome::Planned);
-    context.answer_json(&Answer { waits_until: Some(until), ..nothing })
+    let nothing = ExpireAnswer::of(policy, &plan, None, |_| FateShape::Planned);
+    context.answer_json(&ExpireAnswer { waits_until: Some(until), ..nothing })
 }
 
 pub(super) fn question(plan: &RetentionPlan) -> String {
@@ -190,23 +190,23 @@ fn days(count: u32) -> String {
     size::count(count.into(), "day", "days")
 }
 
-impl<'a> Answer<'a> {
+impl<'a> ExpireAnswer<'a> {
     /// What is due has an outcome; what is not due yet goes soon.
     fn of(
         policy: &Policy,
         plan: &'a RetentionPlan,
         report: Option<&PurgeOutcome>,
-        outcome: impl Fn(&Expiring) -> Outcome,
+        outcome: impl Fn(&Expiring) -> FateShape,
     ) -> Self {
-        let due = plan.due.iter().map(|expiring| Item::of(expiring, outcome(expiring)));
-        let soon = plan.soon.iter().map(|expiring| Item::of(expiring, Outcome::Soon));
+        let due = plan.due.iter().map(|expiring| ExpireItem::of(expiring, outcome(expiring)));
+        let soon = plan.soon.iter().map(|expiring| ExpireItem::of(expiring, FateShape::Soon));
         Self {
-            policy: Limits {
+            policy: PolicyShape {
                 days: policy.retention.days,
                 max_per_project: policy.retention.max_per_project,
                 notice_days: policy.notice_days,
             },
-            removed: Removed {
+            removed: RemovedShape {
                 items: due.chain(soon).collect(),
                 deleted: report.map_or(0, |report| report.purged.len() as u64),
                 bytes: report.map_or(0, |report| report.bytes),
@@ -220,8 +220,8 @@ impl<'a> Answer<'a> {
     }
 }
 
-impl<'a> Item<'a> {
-    fn of(expiring: &'a Expiring, outcome: Outcome) -> Self {
+impl<'a> ExpireItem<'a> {
+    fn of(expiring: &'a Expiring, outcome: FateShape) -> Self {
         let stored = &expiring.stored;
         Self {
             id: stored.id,

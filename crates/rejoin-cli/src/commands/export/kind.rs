@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use rejoin::formats::{FORMATS, Format, Key, WrittenFile};
 use rejoin::{Archive, Extent, PlainText, StoredConversation};
 
-use super::selection::Wanted;
+use super::selection::SelectedConversation;
 use crate::error::Failure;
 
 /// Bytes of a title in the name of a file: enough to recognise it, and short enough for every file system.
@@ -13,7 +13,7 @@ const NAME: usize = 80;
 
 /// What is written.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Kind {
+pub(super) enum ExportKind {
     Markdown,
     Html,
     Format(&'static Format),
@@ -21,22 +21,22 @@ pub(super) enum Kind {
 
 /// Names for the command line, those for people first.
 pub(super) fn names() -> clap::builder::PossibleValuesParser {
-    clap::builder::PossibleValuesParser::new(all().map(Kind::name))
+    clap::builder::PossibleValuesParser::new(all().map(ExportKind::name))
 }
 
 /// Every kind.
-pub(super) fn all() -> impl Iterator<Item = Kind> {
+pub(super) fn all() -> impl Iterator<Item = ExportKind> {
     let formats = || FORMATS.iter().copied().filter(|format| format.can_write());
     let own = formats().filter(|format| format.is_own());
     let others = formats().filter(|format| !format.is_own());
-    [Kind::Markdown, Kind::Html].into_iter().chain(own.chain(others).map(Kind::Format))
+    [ExportKind::Markdown, ExportKind::Html].into_iter().chain(own.chain(others).map(ExportKind::Format))
 }
 
-impl Kind {
+impl ExportKind {
     /// The kind of this name.
     pub(super) fn named(name: &str) -> Result<Self, Failure> {
         all().find(|kind| kind.name() == name).ok_or_else(|| {
-            let known: Vec<&str> = all().map(Kind::name).collect();
+            let known: Vec<&str> = all().map(ExportKind::name).collect();
             Failure::usage(format!("`{name}` is not a format that can be written"))
                 .hint(format!("they are {}", known.join(", ")))
         })
@@ -44,35 +44,35 @@ impl Kind {
 
     pub(super) const fn name(self) -> &'static str {
         match self {
-            Kind::Markdown => "markdown",
-            Kind::Html => "html",
-            Kind::Format(format) => format.name,
+            ExportKind::Markdown => "markdown",
+            ExportKind::Html => "html",
+            ExportKind::Format(format) => format.name,
         }
     }
 
     /// True when its files have the names that another program looks for, and not those of the conversation.
     pub(super) fn is_of_a_program(self) -> bool {
         match self {
-            Kind::Markdown | Kind::Html => false,
-            Kind::Format(format) => !format.is_own(),
+            ExportKind::Markdown | ExportKind::Html => false,
+            ExportKind::Format(format) => !format.is_own(),
         }
     }
 
     /// True when its program seals what it writes, and a key does so here.
     pub(super) fn can_seal(self) -> bool {
         match self {
-            Kind::Markdown | Kind::Html => false,
-            Kind::Format(format) => format.can_seal(),
+            ExportKind::Markdown | ExportKind::Html => false,
+            ExportKind::Format(format) => format.can_seal(),
         }
     }
 
     /// What it is for.
     pub(super) fn about(self) -> String {
         match self {
-            Kind::Markdown => "a transcript to read".to_owned(),
-            Kind::Html => "a page to read".to_owned(),
-            Kind::Format(format) if format.is_own() => "everything, to import again".to_owned(),
-            Kind::Format(format) => format!("for {}", format.program),
+            ExportKind::Markdown => "a transcript to read".to_owned(),
+            ExportKind::Html => "a page to read".to_owned(),
+            ExportKind::Format(format) if format.is_own() => "everything, to import again".to_owned(),
+            ExportKind::Format(format) => format!("for {}", format.program),
         }
     }
 
@@ -80,25 +80,25 @@ impl Kind {
     pub(super) fn write(
         self,
         archive: &Archive,
-        wanted: &Wanted,
+        wanted: &SelectedConversation,
         key: Option<&Key>,
     ) -> Result<Vec<WrittenFile>, Failure> {
-        let Wanted { stored, extent, .. } = wanted;
+        let SelectedConversation { stored, extent, .. } = wanted;
         let extent = *extent;
         let failed = |error| explain(error, stored);
         let text = |ending: &str, text: String| {
             vec![WrittenFile { path: PathBuf::from(file_name(wanted, ending)), bytes: text.into_bytes() }]
         };
         match self {
-            Kind::Markdown => {
+            ExportKind::Markdown => {
                 let tree = archive.exports().tree_as_kept(stored.id, extent).map_err(failed)?;
                 Ok(text(".md", tree.to_markdown()?))
             }
-            Kind::Html => {
+            ExportKind::Html => {
                 let tree = archive.exports().tree_as_kept(stored.id, extent).map_err(failed)?;
                 Ok(text(".html", tree.to_html()?))
             }
-            Kind::Format(format) => {
+            ExportKind::Format(format) => {
                 let mut tree = archive.exports().tree_for(format, stored.id, extent).map_err(failed)?;
                 tree.key = key.cloned();
                 let mut files = format.write(&tree)?;
@@ -124,7 +124,7 @@ fn explain(error: rejoin::Error, stored: &StoredConversation) -> Failure {
 
 /// A name that every file system takes: the words of the title, the id, that of the
 /// message where it ends, and an ending.
-pub(super) fn file_name(wanted: &Wanted, ending: &str) -> String {
+pub(super) fn file_name(wanted: &SelectedConversation, ending: &str) -> String {
     let mut words = PlainText::slug(wanted.stored.title());
     let end = (0..=NAME.min(words.len())).rev().find(|end| words.is_char_boundary(*end)).unwrap_or(0);
     words.truncate(end);

@@ -10,14 +10,14 @@ use std::path::{Path, PathBuf};
 use rejoin::formats::Key;
 use rejoin::{Archive, AuditAction, AuditEntry, Json, StoredConversation};
 
-use self::kind::Kind;
-use self::place::{Destination, Replacing};
-use self::report::Report;
-use self::selection::{Wanted, wanted};
+use self::kind::ExportKind;
+use self::place::{ExportDestination, Replacing};
+use self::report::ExportReport;
+use self::selection::{SelectedConversation, wanted};
 use crate::context::{Consent, Context};
 use crate::error::Failure;
 use crate::key_file;
-use crate::ui::consent::Shown;
+use crate::ui::consent::ConsentText;
 use crate::ui::progress::Unit;
 use crate::ui::size;
 
@@ -83,23 +83,26 @@ pub(super) fn formats() -> Vec<(&'static str, String)> {
 
 pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let mut archive = context.archive_to_read()?.passing_over_damage();
-    let kind = Kind::named(&args.format)?;
+    let kind = ExportKind::named(&args.format)?;
     let key = args.key_file.as_deref().map(|path| sealing(kind, path, context)).transpose()?;
     let wanted = wanted(&args, &archive, context)?;
-    let reason =
-        if args.force { forced(&archive, &wanted, Consent::from(args.yes), context)? } else { Reason::Asked };
-    if reason == Reason::Forced {
+    let reason = if args.force {
+        forced(&archive, &wanted, Consent::from(args.yes), context)?
+    } else {
+        ExportReason::Asked
+    };
+    if reason == ExportReason::Forced {
         archive = archive.exporting_all();
     }
-    let destination = Destination::of(args.output.as_deref(), wanted.len(), context)?;
-    if destination == Destination::Output {
+    let destination = ExportDestination::of(args.output.as_deref(), wanted.len(), context)?;
+    if destination == ExportDestination::Output {
         print(&archive, kind, key.as_ref(), &wanted, context)?;
         note(&archive, kind, reason, &wanted.iter().map(|one| &one.stored).collect::<Vec<_>>(), context);
         return Ok(());
     }
     let progress = context.progress("Exporting", Unit::Items, Some(wanted.len() as u64));
     let mut replacing = Replacing::new(Consent::from(args.yes), wanted.len());
-    let mut report = Report::new(kind, &wanted);
+    let mut report = ExportReport::new(kind, &wanted);
     for one in wanted {
         let outcome = kind.write(&archive, &one, key.as_ref()).and_then(|files| {
             context.warn_of_damage(&archive, one.stored.id)?;
@@ -116,7 +119,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
 }
 
 /// The key to seal with, where a format can.
-fn sealing(kind: Kind, path: &Path, context: &Context) -> Result<Key, Failure> {
+fn sealing(kind: ExportKind, path: &Path, context: &Context) -> Result<Key, Failure> {
     if !kind.can_seal() {
         return Err(Failure::usage(format!("`{}` is not sealed, and takes no key", kind.name()))
             .hint("omit `--key-file`, or use `--format agent-voice`"));
@@ -126,7 +129,7 @@ fn sealing(kind: Kind, path: &Path, context: &Context) -> Result<Key, Failure> {
 
 /// Why conversations are written, as the audit log tells it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Reason {
+enum ExportReason {
     Asked,
     /// Some of them are marked as not exportable.
     Forced,
@@ -135,24 +138,31 @@ enum Reason {
 /// Asks before something leaves the store that must not.
 fn forced(
     archive: &Archive,
-    wanted: &[Wanted],
+    wanted: &[SelectedConversation],
     consent: Consent,
     context: &Context,
-) -> Result<Reason, Failure> {
+) -> Result<ExportReason, Failure> {
     let marked = wanted.iter().filter(|one| !archive.exports().may_leave(&one.stored)).count() as u64;
     if marked == 0 {
-        return Ok(Reason::Asked);
+        return Ok(ExportReason::Asked);
     }
     let count = size::count(marked, "conversation is", "conversations are");
-    context.confirm(&Shown::line(&format!("{count} marked as not exportable. Export anyway?")), consent)?;
-    Ok(Reason::Forced)
+    context
+        .confirm(&ConsentText::line(&format!("{count} marked as not exportable. Export anyway?")), consent)?;
+    Ok(ExportReason::Forced)
 }
 
 /// Notes in the audit log what was written. The files are there, whatever becomes of the note.
-fn note(archive: &Archive, kind: Kind, reason: Reason, written: &[&StoredConversation], context: &Context) {
+fn note(
+    archive: &Archive,
+    kind: ExportKind,
+    reason: ExportReason,
+    written: &[&StoredConversation],
+    context: &Context,
+) {
     let reason = match reason {
-        Reason::Asked => "user-requested",
-        Reason::Forced => "forced",
+        ExportReason::Asked => "user-requested",
+        ExportReason::Forced => "forced",
     };
     let mut entry = AuditEntry::new(AuditAction::Exported, reason);
     if let [one] = written {
@@ -174,9 +184,9 @@ fn note(archive: &Archive, kind: Kind, reason: Reason, written: &[&StoredConvers
 /// Writes one conversation to the standard output.
 fn print(
     archive: &Archive,
-    kind: Kind,
+    kind: ExportKind,
     key: Option<&Key>,
-    wanted: &[Wanted],
+    wanted: &[SelectedConversation],
     context: &Context,
 ) -> Result<(), Failure> {
     let [one] = wanted else {

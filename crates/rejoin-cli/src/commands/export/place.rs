@@ -8,17 +8,17 @@ use std::path::{Component, Path, PathBuf};
 
 use rejoin::formats::WrittenFile;
 
-use super::kind::{Kind, file_name};
-use super::selection::Wanted;
+use super::kind::{ExportKind, file_name};
+use super::selection::SelectedConversation;
 use crate::context::{Consent, Context};
-use crate::durable::{self, Existing};
+use crate::durable::{self, ExistingFile};
 use crate::error::{Failure, Kind as FailureKind};
-use crate::ui::consent::Shown;
+use crate::ui::consent::ConsentText;
 use crate::ui::{clean, json};
 
 /// Where exports go.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Destination {
+pub(super) enum ExportDestination {
     Output,
     File(PathBuf),
     Directory(PathBuf),
@@ -31,29 +31,29 @@ pub(super) struct Placed {
     pub(super) path: PathBuf,
     pub(super) files: Vec<PathBuf>,
     pub(super) bytes: u64,
-    pub(super) state: State,
+    pub(super) state: WriteState,
 }
 
 /// Whether anything was there before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum WriteState {
     Written,
     Replaced,
     /// The same already exists.
     Same,
 }
 
-impl State {
+impl WriteState {
     pub(super) const fn name(self) -> &'static str {
         match self {
-            State::Written => "written",
-            State::Replaced => "replaced",
-            State::Same => "same",
+            WriteState::Written => "written",
+            WriteState::Replaced => "replaced",
+            WriteState::Same => "same",
         }
     }
 }
 
-impl Destination {
+impl ExportDestination {
     /// What the user named; the configured directory if nothing. Several conversations go to a directory.
     pub(super) fn of(
         output: Option<&Path>,
@@ -61,21 +61,21 @@ impl Destination {
         context: &Context,
     ) -> Result<Self, Failure> {
         let Some(output) = output else {
-            return Ok(Destination::Directory(context.config.export_directory().to_owned()));
+            return Ok(ExportDestination::Directory(context.config.export_directory().to_owned()));
         };
         if output == Path::new("-") {
-            return Ok(Destination::Output);
+            return Ok(ExportDestination::Output);
         }
         let is_marked = output.as_os_str().as_encoded_bytes().ends_with(b"/");
         let path = context.surroundings.working_directory.join(output);
         if path.is_dir() || is_marked {
-            return Ok(Destination::Directory(path));
+            return Ok(ExportDestination::Directory(path));
         }
         if conversations > 1 && path.exists() {
             return Err(Failure::invalid(format!("`{}` is not a directory", path.display()))
                 .hint("several conversations need a directory"));
         }
-        Ok(if conversations > 1 { Destination::Directory(path) } else { Destination::File(path) })
+        Ok(if conversations > 1 { ExportDestination::Directory(path) } else { ExportDestination::File(path) })
     }
 }
 
@@ -111,7 +111,7 @@ impl Replacing {
             return Err(there());
         }
         let others = if self.conversations > 1 { ", and others that are" } else { "" };
-        let question = Shown::line(&format!("{} already exists. Replace it{others}?", path.display()));
+        let question = ConsentText::line(&format!("{} already exists. Replace it{others}?", path.display()));
         let answer = context.confirm(&question, self.consent);
         self.is_refused = answer.is_err();
         if answer.is_ok() {
@@ -126,30 +126,30 @@ impl Replacing {
 /// One file goes where it is wanted. Several go into a directory of their own, and so do files with the names
 /// that another program looks for: those of two conversations, or of two programs, may be the same.
 pub(super) fn write(
-    destination: &Destination,
-    kind: Kind,
-    wanted: &Wanted,
+    destination: &ExportDestination,
+    kind: ExportKind,
+    wanted: &SelectedConversation,
     files: Vec<WrittenFile>,
     replacing: &mut Replacing,
     context: &Context,
 ) -> Result<Placed, Failure> {
     let own = || file_name(wanted, &format!(".{}", kind.name()));
     let place = match (destination, files.as_slice()) {
-        (Destination::File(path), _) => path.clone(),
-        (Destination::Directory(directory), [file]) => {
+        (ExportDestination::File(path), _) => path.clone(),
+        (ExportDestination::Directory(directory), [file]) => {
             let directory = if kind.is_of_a_program() { directory.join(own()) } else { directory.clone() };
             directory.join(file.path.file_name().unwrap_or_default())
         }
-        (Destination::Directory(directory), _) => directory.join(own()),
-        (Destination::Output, _) => unreachable!("the standard output is written to elsewhere"),
+        (ExportDestination::Directory(directory), _) => directory.join(own()),
+        (ExportDestination::Output, _) => unreachable!("the standard output is written to elsewhere"),
     };
     let is_one = files.len() == 1;
-    let mut placed = Placed { path: place.clone(), files: Vec::new(), bytes: 0, state: State::Same };
+    let mut placed = Placed { path: place.clone(), files: Vec::new(), bytes: 0, state: WriteState::Same };
     for file in files {
         let path = if is_one { place.clone() } else { below(&place, &file.path)? };
         placed.bytes += file.bytes.len() as u64;
         let state = write_one(&path, &file.bytes, replacing, context)?;
-        if placed.state != State::Replaced && state != State::Same {
+        if placed.state != WriteState::Replaced && state != WriteState::Same {
             placed.state = state;
         }
         replacing.written.insert(path.clone());
@@ -163,7 +163,7 @@ fn write_one(
     bytes: &[u8],
     replacing: &mut Replacing,
     context: &Context,
-) -> Result<State, Failure> {
+) -> Result<WriteState, Failure> {
     let failed = |error| Failure::io(format!("write `{}`", path.display()), error);
     if path.is_dir() {
         return Err(Failure::invalid(format!("`{}` is a directory", path.display()))
@@ -179,17 +179,17 @@ fn write_one(
         return Err(Failure::invalid(format!("`{}` is not a file", path.display()))
             .hint("name a file, or write to stdout with `--output -`"));
     }
-    match durable::place(path, bytes, Existing::Stays) {
-        Ok(()) => return Ok(State::Written),
+    match durable::place(path, bytes, ExistingFile::Stays) {
+        Ok(()) => return Ok(WriteState::Written),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
         Err(error) => return Err(failed(error)),
     }
     if is_same(path, bytes) {
-        return Ok(State::Same);
+        return Ok(WriteState::Same);
     }
     replacing.ask(path, context)?;
-    durable::place(path, bytes, Existing::Goes).map_err(failed)?;
-    Ok(State::Replaced)
+    durable::place(path, bytes, ExistingFile::Goes).map_err(failed)?;
+    Ok(WriteState::Replaced)
 }
 
 /// True for a private file that holds these bytes.

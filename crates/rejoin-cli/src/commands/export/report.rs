@@ -6,9 +6,9 @@ use std::io::Write;
 use rejoin::{ConversationId, StoredConversation};
 use serde::Serialize;
 
-use super::kind::Kind;
-use super::place::{Placed, State};
-use super::selection::{Standing, Wanted};
+use super::kind::ExportKind;
+use super::place::{Placed, WriteState};
+use super::selection::{SelectedConversation, SelectionReason};
 use crate::context::Context;
 use crate::error::Failure;
 use crate::named;
@@ -18,8 +18,8 @@ use crate::ui::{clean, size};
 
 /// What became of every conversation.
 #[derive(Debug)]
-pub(super) struct Report {
-    kind: Kind,
+pub(super) struct ExportReport {
+    kind: ExportKind,
     /// Runs of sub-agents that nothing takes along.
     orphans: HashSet<ConversationId>,
     done: Vec<(StoredConversation, Placed)>,
@@ -28,11 +28,11 @@ pub(super) struct Report {
 
 /// A report as programs read it.
 #[derive(Serialize)]
-struct Answer<'a> {
+struct ExportAnswer<'a> {
     format: &'a str,
     exported: Vec<Exported<'a>>,
     orphaned_runs: u64,
-    failed: Vec<Failed<'a>>,
+    failed: Vec<FailedExport<'a>>,
 }
 
 /// A conversation that was written, and where.
@@ -49,16 +49,19 @@ struct Exported<'a> {
 
 /// A conversation that could not be written.
 #[derive(Serialize)]
-struct Failed<'a> {
+struct FailedExport<'a> {
     id: ConversationId,
     title: Option<&'a str>,
     why: String,
 }
 
-impl Report {
-    pub(super) fn new(kind: Kind, wanted: &[Wanted]) -> Self {
-        let orphans =
-            wanted.iter().filter(|one| one.standing == Standing::Orphan).map(|one| one.stored.id).collect();
+impl ExportReport {
+    pub(super) fn new(kind: ExportKind, wanted: &[SelectedConversation]) -> Self {
+        let orphans = wanted
+            .iter()
+            .filter(|one| one.standing == SelectionReason::Orphan)
+            .map(|one| one.stored.id)
+            .collect();
         Self { kind, orphans, done: Vec::new(), failed: Vec::new() }
     }
 
@@ -93,14 +96,14 @@ impl Report {
 
     fn told(&self) -> String {
         let counted = |state| self.done.iter().filter(|(_, placed)| placed.state == state).count() as u64;
-        let written = self.done.len() as u64 - counted(State::Same);
+        let written = self.done.len() as u64 - counted(WriteState::Same);
         let mut told = format!("Exported {}", size::count(written, "conversation", "conversations"));
         let orphans = self.orphans();
         if orphans > 0 {
             let runs = size::count(orphans, "sub-agent run", "sub-agent runs");
             told += &format!(", including {runs} without the conversation that started it");
         }
-        match counted(State::Same) {
+        match counted(WriteState::Same) {
             0 => format!("{told}."),
             same => format!("{told}; {}.", size::count(same, "file already exists", "files already exist")),
         }
@@ -111,7 +114,7 @@ impl Report {
         self.done.iter().filter(|(stored, _)| self.orphans.contains(&stored.id)).count() as u64
     }
 
-    fn as_answer(&self) -> Answer<'_> {
+    fn as_answer(&self) -> ExportAnswer<'_> {
         let exported = self.done.iter().map(|(stored, placed)| Exported {
             itself: stored.id.into(),
             title: stored.conversation.title.as_deref(),
@@ -120,12 +123,12 @@ impl Report {
             bytes: placed.bytes,
             state: placed.state.name(),
         });
-        let failed = self.failed.iter().map(|(stored, failure)| Failed {
+        let failed = self.failed.iter().map(|(stored, failure)| FailedExport {
             id: stored.id,
             title: stored.conversation.title.as_deref(),
             why: failure.summary(),
         });
-        Answer {
+        ExportAnswer {
             format: self.kind.name(),
             exported: exported.collect(),
             orphaned_runs: self.orphans(),

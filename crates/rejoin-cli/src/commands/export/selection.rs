@@ -14,40 +14,44 @@ const SUBAGENT: &str = "subagent";
 
 /// One conversation to be written, and how much of it.
 #[derive(Debug)]
-pub(super) struct Wanted {
+pub(super) struct SelectedConversation {
     pub(super) stored: StoredConversation,
     pub(super) extent: Extent,
     /// The id in the names of its files.
     pub(super) id: String,
-    pub(super) standing: Standing,
+    pub(super) standing: SelectionReason,
 }
 
 /// Why a conversation is written by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(super) enum SelectionReason {
     /// It was asked for.
     Chosen,
     /// It is a run of a sub-agent, and nothing that is written could take it along.
     Orphan,
 }
 
-impl Wanted {
-    fn new(stored: StoredConversation, extent: Extent, standing: Standing) -> Self {
+impl SelectedConversation {
+    fn new(stored: StoredConversation, extent: Extent, standing: SelectionReason) -> Self {
         let id = stored.id.short().to_string();
         Self { stored, extent, id, standing }
     }
 }
 
 /// What was asked for, in the order in which it was.
-pub(super) fn wanted(args: &Args, archive: &Archive, context: &Context) -> Result<Vec<Wanted>, Failure> {
+pub(super) fn wanted(
+    args: &Args,
+    archive: &Archive,
+    context: &Context,
+) -> Result<Vec<SelectedConversation>, Failure> {
     let mut wanted =
         if args.all || args.all_projects { all(args, archive, context)? } else { named(args, archive)? };
     tell_apart(&mut wanted);
     Ok(wanted)
 }
 
-fn named(args: &Args, archive: &Archive) -> Result<Vec<Wanted>, Failure> {
-    let mut wanted: Vec<Wanted> = Vec::new();
+fn named(args: &Args, archive: &Archive) -> Result<Vec<SelectedConversation>, Failure> {
+    let mut wanted: Vec<SelectedConversation> = Vec::new();
     for id in &args.ids {
         let named = named::resolve(archive, id)?;
         let stored = archive.conversation(named.conversation())?;
@@ -57,20 +61,22 @@ fn named(args: &Args, archive: &Archive) -> Result<Vec<Wanted>, Failure> {
             (None, Named::Conversation(_)) => Extent::Tree,
         };
         if !wanted.iter().any(|one| one.stored.id == stored.id && one.extent == extent) {
-            wanted.push(Wanted::new(stored, extent, Standing::Chosen));
+            wanted.push(SelectedConversation::new(stored, extent, SelectionReason::Chosen));
         }
     }
     Ok(wanted)
 }
 
 /// Every conversation, and every run that none of them takes along.
-fn all(args: &Args, archive: &Archive, context: &Context) -> Result<Vec<Wanted>, Failure> {
+fn all(args: &Args, archive: &Archive, context: &Context) -> Result<Vec<SelectedConversation>, Failure> {
     let project = if args.all_projects { None } else { Some(context.project_key(archive)?) };
     let list = List { project, includes_expired: true, ..List::default() };
     let (mut wanted, mut runs) = (Vec::new(), Vec::new());
     archive.reader().each_conversation(&list, &mut |stored| {
         match (stored.messages > 0, stored.conversation.kind == SUBAGENT) {
-            (true, false) => wanted.push(Wanted::new(stored, Extent::Tree, Standing::Chosen)),
+            (true, false) => {
+                wanted.push(SelectedConversation::new(stored, Extent::Tree, SelectionReason::Chosen))
+            }
             (true, true) => runs.push(stored),
             (false, _) => {}
         }
@@ -89,7 +95,7 @@ fn all(args: &Args, archive: &Archive, context: &Context) -> Result<Vec<Wanted>,
 /// Adds the runs that no conversation takes along: what started them is gone,
 /// is not written, or is not known.
 fn add_orphans(
-    wanted: &mut Vec<Wanted>,
+    wanted: &mut Vec<SelectedConversation>,
     runs: Vec<StoredConversation>,
     archive: &Archive,
 ) -> Result<(), Failure> {
@@ -118,14 +124,14 @@ fn add_orphans(
     for run in highest.into_iter().chain(below) {
         if !taken.contains(&run.id) {
             take(run.id, &mut taken);
-            wanted.push(Wanted::new(run, Extent::Tree, Standing::Orphan));
+            wanted.push(SelectedConversation::new(run, Extent::Tree, SelectionReason::Orphan));
         }
     }
     Ok(())
 }
 
 /// Gives conversations that share a short id names with their whole ids.
-fn tell_apart(wanted: &mut [Wanted]) {
+fn tell_apart(wanted: &mut [SelectedConversation]) {
     let mut ids: HashMap<String, HashSet<ConversationId>> = HashMap::new();
     for one in wanted.iter() {
         ids.entry(one.id.clone()).or_default().insert(one.stored.id);

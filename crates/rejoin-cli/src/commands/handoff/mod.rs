@@ -71,7 +71,7 @@ struct Handoff {
 }
 
 #[derive(Serialize)]
-struct Answer<'a> {
+struct HandoffAnswer<'a> {
     conversation: String,
     to: &'a str,
     session: &'a str,
@@ -112,7 +112,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let path = args.to.home(&context.surroundings)?.join(&written.path);
     let command = args.to.line(&directory, &session);
     if !args.dry_run {
-        durable::place(&path, &written.bytes, durable::Existing::Stays)
+        durable::place(&path, &written.bytes, durable::ExistingFile::Stays)
             .map_err(|error| Failure::io(format!("write `{}`", path.display()), error))?;
         let message = target.or(stored.head.map(|head| head.id));
         let to = args.to.command().to_owned();
@@ -129,7 +129,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
         }
     }
     if context.is_json() {
-        return context.answer_json(&Answer {
+        return context.answer_json(&HandoffAnswer {
             conversation: stored.id.to_string(),
             to: args.to.command(),
             session: &session,

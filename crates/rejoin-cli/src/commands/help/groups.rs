@@ -3,7 +3,7 @@
 //! A name stands here before its command exists, and is passed over until then.
 
 /// Commands that belong together.
-pub(super) struct Group {
+pub(super) struct CommandGroup {
     pub(super) name: &'static str,
     /// The ones on the first screen.
     pub(super) first: &'static [&'static str],
@@ -11,14 +11,14 @@ pub(super) struct Group {
     pub(super) rest: &'static [&'static str],
 }
 
-impl Group {
+impl CommandGroup {
     pub(super) fn all(&self) -> impl Iterator<Item = &'static str> {
         self.first.iter().chain(self.rest).copied()
     }
 }
 
-pub(super) const GROUPS: [Group; 6] = [
-    Group {
+pub(super) const GROUPS: [CommandGroup; 6] = [
+    CommandGroup {
         name: "Talk",
         first: &["setup", "resume"],
         rest: &[
@@ -35,23 +35,23 @@ pub(super) const GROUPS: [Group; 6] = [
             "mcp",
         ],
     },
-    Group { name: "Find", first: &["list", "search", "show"], rest: &["rename", "stats"] },
-    Group {
+    CommandGroup { name: "Find", first: &["list", "search", "show"], rest: &["rename", "stats"] },
+    CommandGroup {
         name: "Branch",
         first: &["tree", "fork"],
         rest: &["rewind", "restore-files", "label", "conversation"],
     },
-    Group {
+    CommandGroup {
         name: "Share",
         first: &["import", "export"],
         rest: &["handoff", "append", "hook", "events", "serve", "web", "token"],
     },
-    Group {
+    CommandGroup {
         name: "Protect",
         first: &["vault", "purge"],
         rest: &["keep", "delete", "clean", "expire", "scrub", "audit", "backup", "restore", "trust"],
     },
-    Group {
+    CommandGroup {
         name: "Maintain",
         first: &["doctor"],
         rest: &["config", "verify", "project", "store", "copy", "torture", "completions", "man", "help"],

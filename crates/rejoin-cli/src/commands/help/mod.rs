@@ -169,7 +169,7 @@ mod tests {
     #[test]
     fn every_command_is_in_one_group() {
         let root = Arguments::command();
-        let grouped: Vec<&str> = GROUPS.iter().flat_map(groups::Group::all).collect();
+        let grouped: Vec<&str> = GROUPS.iter().flat_map(groups::CommandGroup::all).collect();
 
         let wrong: Vec<&str> = root
             .get_subcommands()

@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::context::{Context, Notes};
-use crate::ui::progress::{Progress, Unit};
+use crate::ui::progress::{ProgressLine, Unit};
 use crate::ui::{json, size};
 
 /// A line comes more often than every second, so that a busy machine does not make it late.
@@ -22,13 +22,13 @@ const LONG: u64 = 16 << 20;
 /// How far work has come.
 #[derive(Debug)]
 pub(super) struct Meter {
-    bar: Progress,
-    lines: Option<Lines>,
+    bar: ProgressLine,
+    lines: Option<ProgressThread>,
 }
 
 /// The thread that tells.
 #[derive(Debug)]
-struct Lines {
+struct ProgressThread {
     done: Arc<AtomicU64>,
     end: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
@@ -45,7 +45,7 @@ struct Wording {
 
 /// A line as programs read it.
 #[derive(Serialize)]
-struct Told {
+struct ProgressShape {
     progress: Come,
 }
 
@@ -65,7 +65,7 @@ impl Meter {
         let is_bar = context.surroundings.terminal.stderr && !context.is_json();
         let tells = !is_bar && context.manner.notes == Notes::Shown && bytes >= LONG;
         let wording = Wording { doing, unit, total, is_json: context.is_json() };
-        Self { bar, lines: tells.then(|| Lines::start(wording)) }
+        Self { bar, lines: tells.then(|| ProgressThread::start(wording)) }
     }
 
     pub(super) fn advance(&self, amount: u64) {
@@ -76,7 +76,7 @@ impl Meter {
     }
 }
 
-impl Lines {
+impl ProgressThread {
     fn start(wording: Wording) -> Self {
         let done = Arc::new(AtomicU64::new(0));
         let (end, ended) = mpsc::channel();
@@ -91,7 +91,7 @@ impl Lines {
     }
 }
 
-impl Drop for Lines {
+impl Drop for ProgressThread {
     fn drop(&mut self) {
         drop(self.end.take());
         if let Some(thread) = self.thread.take() {
@@ -111,7 +111,7 @@ impl Wording {
                 Unit::Items => "items",
             };
             let progress = Come { doing: self.doing, unit, done, total: self.total };
-            return json::line(&Told { progress });
+            return json::line(&ProgressShape { progress });
         }
         let shown = |amount| match self.unit {
             Unit::Bytes => size::bytes(amount),

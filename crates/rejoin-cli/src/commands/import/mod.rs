@@ -13,16 +13,16 @@ use std::path::PathBuf;
 
 use rejoin::formats::{FORMATS, Format};
 use rejoin::{Archive, ConversationId, ImportMode, Imports};
-use report::Report;
-use scope::{Item, Place, Scope};
-use survey::Survey;
+use report::ImportReport;
+use scope::{FoundSource, ImportPlace, ImportScope};
+use survey::ScanSurvey;
 use work::Work;
 
 use crate::context::{Consent, Context};
 use crate::error::Failure;
 use crate::key_file;
 use crate::named;
-use crate::ui::consent::Shown;
+use crate::ui::consent::ConsentText;
 use crate::ui::progress::Unit;
 use crate::ui::quote;
 
@@ -100,8 +100,8 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let (imports, scope) = {
         let archive = context.archive_to_read()?;
         let scope = match args.scan {
-            true => Scope::places(only, &archive, context)?,
-            false => Scope::named(&args.paths, only, context),
+            true => ImportScope::places(only, &archive, context)?,
+            false => ImportScope::named(&args.paths, only, context),
         };
         (archive.imports().known()?, scope.with_key(key))
     };
@@ -121,8 +121,8 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
 }
 
 /// Shows what a scan has found, and asks. False when there is nothing more to do.
-fn agrees(args: &Args, places: &[Place], context: &Context) -> Result<bool, Failure> {
-    let survey = Survey::of(places);
+fn agrees(args: &Args, places: &[ImportPlace], context: &Context) -> Result<bool, Failure> {
+    let survey = ScanSurvey::of(places);
     let is_fresh = places.iter().any(|place| !place.fresh.is_empty());
     let is_done = args.dry_run || (!is_fresh && !args.watch);
     let asks = !args.yes && !is_done && is_fresh;
@@ -131,7 +131,7 @@ fn agrees(args: &Args, places: &[Place], context: &Context) -> Result<bool, Fail
         survey.show(only, context)?;
     } else if is_done || asks && !context.surroundings.terminal.stdin {
         // Whoever reads the answer finds the fields of every answer.
-        let mut report = Report::new(mode(args));
+        let mut report = ImportReport::new(mode(args));
         places.iter().for_each(|place| report.pass_over(place));
         report.show(Some(&survey), context)?;
     }
@@ -147,7 +147,7 @@ fn agrees(args: &Args, places: &[Place], context: &Context) -> Result<bool, Fail
             again += &format!(" --key-file {}", quote::path(path));
         }
         again += if args.watch { " --watch --yes" } else { " --yes" };
-        context.confirm(&Shown::line(&survey.question()), Consent::Ask).map_err(|failure| {
+        context.confirm(&ConsentText::line(&survey.question()), Consent::Ask).map_err(|failure| {
             if context.surroundings.terminal.stdin && context.surroundings.terminal.stderr {
                 return failure;
             }
@@ -158,8 +158,8 @@ fn agrees(args: &Args, places: &[Place], context: &Context) -> Result<bool, Fail
 }
 
 /// Tells that there is nothing to import where someone said to look.
-fn nothing_in(places: &[Place], context: &Context) -> Failure {
-    let mut report = Report::new(ImportMode::Try);
+fn nothing_in(places: &[ImportPlace], context: &Context) -> Failure {
+    let mut report = ImportReport::new(ImportMode::Try);
     places.iter().for_each(|place| report.pass_over(place));
     report.note_passed_over(context);
     let paths: Vec<String> = places.iter().map(|place| format!("`{}`", place.path.display())).collect();
@@ -168,7 +168,7 @@ fn nothing_in(places: &[Place], context: &Context) -> Failure {
 }
 
 /// The conversation that one file is added to.
-fn target(name: &str, archive: &Archive, items: &[Item]) -> Result<ConversationId, Failure> {
+fn target(name: &str, archive: &Archive, items: &[FoundSource]) -> Result<ConversationId, Failure> {
     let stored = named::conversation(archive, name)?;
     if items.len() != 1 {
         return Err(Failure::usage(format!("`--into` takes one file, and {} were found", items.len()))
@@ -182,10 +182,15 @@ const fn mode(args: &Args) -> ImportMode {
 }
 
 /// Imports what was found, once.
-fn once(args: &Args, mut places: Vec<Place>, imports: Imports, context: &Context) -> Result<(), Failure> {
+fn once(
+    args: &Args,
+    mut places: Vec<ImportPlace>,
+    imports: Imports,
+    context: &Context,
+) -> Result<(), Failure> {
     let mode = mode(args);
-    let mut report = Report::new(mode);
-    let mut items: Vec<Item> = Vec::new();
+    let mut report = ImportReport::new(mode);
+    let mut items: Vec<FoundSource> = Vec::new();
     for place in &mut places {
         report.pass_over(place);
         // The survey counts them, too.
@@ -200,7 +205,7 @@ fn once(args: &Args, mut places: Vec<Place>, imports: Imports, context: &Context
         None => None,
     };
     Work::new(archive, imports, mode, into, context).import_all(&items, &mut report, context)?;
-    let survey = args.scan.then(|| Survey::of(&places));
+    let survey = args.scan.then(|| ScanSurvey::of(&places));
     report.show(survey.as_ref(), context)?;
     if args.scan && report.added() > 0 {
         context.note("To see them: rejoin list --all-projects");

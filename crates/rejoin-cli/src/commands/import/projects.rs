@@ -13,7 +13,7 @@ use crate::project_key::project_at;
 
 /// Directories that were met, with their projects.
 #[derive(Debug)]
-pub(super) struct Projects<'a> {
+pub(super) struct MetProjects<'a> {
     context: &'a Context,
     archive: Archive,
     met: RefCell<BTreeMap<String, Met>>,
@@ -26,7 +26,7 @@ struct Met {
     is_remembered: bool,
 }
 
-impl<'a> Projects<'a> {
+impl<'a> MetProjects<'a> {
     pub(super) fn new(context: &'a Context, archive: Archive) -> Self {
         Self { context, archive, met: RefCell::new(BTreeMap::new()) }
     }

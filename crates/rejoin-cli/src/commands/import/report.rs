@@ -10,11 +10,11 @@ use rejoin::{ConversationId, ImportMode, Imported, ImportedConversation, Message
 use serde::Serialize;
 
 use super::placed;
-use super::scope::{Item, Place};
-use super::survey::{Survey, Surveyed};
+use super::scope::{FoundSource, ImportPlace};
+use super::survey::{ScanSurvey, Surveyed};
 use crate::context::Context;
 use crate::error::{Failure, Kind};
-use crate::redaction::Taken;
+use crate::redaction::TakenSecrets;
 use crate::shapes::Itself;
 use crate::ui::json::{self, PathText};
 use crate::ui::{clean, quote, size};
@@ -27,7 +27,7 @@ const NAMED: usize = 3;
 
 /// What became of every source.
 #[derive(Debug)]
-pub(super) struct Report {
+pub(super) struct ImportReport {
     mode: ImportMode,
     done: Vec<Imported>,
     unchanged: u64,
@@ -36,13 +36,13 @@ pub(super) struct Report {
     others: u64,
 }
 
-impl Report {
+impl ImportReport {
     pub(super) const fn new(mode: ImportMode) -> Self {
         Self { mode, done: Vec::new(), unchanged: 0, failed: Vec::new(), unreadable: Vec::new(), others: 0 }
     }
 
     /// Takes note of what was found and is not read.
-    pub(super) fn pass_over(&mut self, place: &Place) {
+    pub(super) fn pass_over(&mut self, place: &ImportPlace) {
         self.unchanged += place.unchanged.len() as u64;
         self.unreadable.extend(place.unreadable.iter().cloned());
         // In a place of another program there is much that is none of our business.
@@ -57,7 +57,11 @@ impl Report {
     }
 
     /// Takes note of what became of a source. A store that fails is the end of the import.
-    pub(super) fn add(&mut self, item: &Item, outcome: rejoin::Result<Imported>) -> Result<(), Failure> {
+    pub(super) fn add(
+        &mut self,
+        item: &FoundSource,
+        outcome: rejoin::Result<Imported>,
+    ) -> Result<(), Failure> {
         let source = &item.source;
         match outcome.map_err(Failure::from) {
             Ok(imported) if is_misread(item, &imported) => {
@@ -74,7 +78,7 @@ impl Report {
     }
 
     /// Tells of sources in the order they were found, whatever order they were read in.
-    pub(super) fn put_in_order(&mut self, items: &[Item]) {
+    pub(super) fn put_in_order(&mut self, items: &[FoundSource]) {
         let found = items.iter().map(|item| item.source.path()).zip(0_usize..);
         let places: HashMap<&Path, usize> = found.collect();
         self.done.sort_by_key(|imported| places.get(imported.path.as_path()));
@@ -82,10 +86,12 @@ impl Report {
     }
 
     /// Answers. A scan has found places, which a program is told in the same answer.
-    pub(super) fn show(&self, survey: Option<&Survey<'_>>, context: &Context) -> Result<(), Failure> {
+    pub(super) fn show(&self, survey: Option<&ScanSurvey<'_>>, context: &Context) -> Result<(), Failure> {
         if context.is_json() {
-            return context
-                .answer_json(&Answer { report: Told::from(self), places: survey.map(Survey::told) });
+            return context.answer_json(&ImportAnswer {
+                report: ImportReportShape::from(self),
+                places: survey.map(ScanSurvey::told),
+            });
         }
         let mut answer = context.answer();
         if self.failed.is_empty() || !self.done.is_empty() || self.unchanged > 0 {
@@ -175,7 +181,7 @@ impl Report {
     }
 
     fn tell_redacted(&self, answer: &mut impl Write) -> Result<(), Failure> {
-        let mut taken = Taken::default();
+        let mut taken = TakenSecrets::default();
         self.done.iter().for_each(|one| taken.add(&one.redacted));
         if let Some(told) = taken.told() {
             writeln!(answer, "{told}")?;
@@ -234,12 +240,12 @@ impl Report {
 }
 
 /// True when a file was read as a format that it is not of, and nothing was found in it.
-fn is_misread(item: &Item, imported: &Imported) -> bool {
+fn is_misread(item: &FoundSource, imported: &Imported) -> bool {
     let is_empty = imported.conversations.is_empty() && imported.deleted.is_empty();
     is_empty && item.format.detect(&item.source) == Detection::No
 }
 
-fn misread(item: &Item, imported: &Imported) -> Failure {
+fn misread(item: &FoundSource, imported: &Imported) -> Failure {
     let path = item.source.path();
     let failure =
         Failure::invalid(format!("`{}` has no conversation of {}", path.display(), item.format.program))
@@ -260,18 +266,18 @@ fn unlocking(failure: Failure, path: &Path) -> Failure {
 
 /// What an import answers a program.
 #[derive(Serialize)]
-struct Answer<'a> {
+struct ImportAnswer<'a> {
     #[serde(flatten)]
-    report: Told<'a>,
+    report: ImportReportShape<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     places: Option<Vec<Surveyed<'a>>>,
 }
 
 /// A report as programs read it.
 #[derive(Serialize)]
-struct Told<'a> {
+struct ImportReportShape<'a> {
     dry_run: bool,
-    files: Vec<File<'a>>,
+    files: Vec<FileShape<'a>>,
     unchanged: u64,
     failed: Vec<NotRead<'a>>,
     unreadable: Vec<NotRead<'a>>,
@@ -280,20 +286,20 @@ struct Told<'a> {
 
 /// What was read of one file.
 #[derive(Serialize)]
-struct File<'a> {
+struct FileShape<'a> {
     path: PathText<'a>,
     format: &'static str,
-    conversations: Vec<Conversation<'a>>,
+    conversations: Vec<ImportedShape<'a>>,
     deleted: &'a [ConversationId],
     kept_lines: u64,
     redacted: &'a [Redacted],
     skipped: u64,
-    reasons: Vec<Reason<'a>>,
+    reasons: Vec<UnexpectedShape<'a>>,
 }
 
 /// What was not as expected.
 #[derive(Serialize)]
-struct Reason<'a> {
+struct UnexpectedShape<'a> {
     path: PathText<'a>,
     line: u64,
     why: &'a str,
@@ -308,7 +314,7 @@ struct NotRead<'a> {
 
 /// A conversation that was imported, as programs read it.
 #[derive(Serialize)]
-pub(super) struct Conversation<'a> {
+pub(super) struct ImportedShape<'a> {
     #[serde(flatten)]
     itself: Itself,
     source_id: &'a str,
@@ -324,8 +330,8 @@ pub(super) struct Conversation<'a> {
     changed: u64,
 }
 
-impl<'a> From<&'a Report> for Told<'a> {
-    fn from(report: &'a Report) -> Self {
+impl<'a> From<&'a ImportReport> for ImportReportShape<'a> {
+    fn from(report: &'a ImportReport) -> Self {
         let failed = report.failed.iter();
         let failed =
             failed.map(|(path, failure)| NotRead { path: json::path(path), why: failure.summary().into() });
@@ -333,7 +339,7 @@ impl<'a> From<&'a Report> for Told<'a> {
         let unreadable = unreadable.map(|(path, why)| NotRead { path: json::path(path), why: why.into() });
         Self {
             dry_run: report.mode == ImportMode::Try,
-            files: report.done.iter().map(File::from).collect(),
+            files: report.done.iter().map(FileShape::from).collect(),
             unchanged: report.unchanged,
             failed: failed.collect(),
             unreadable: unreadable.collect(),
@@ -342,10 +348,10 @@ impl<'a> From<&'a Report> for Told<'a> {
     }
 }
 
-impl<'a> From<&'a Imported> for File<'a> {
+impl<'a> From<&'a Imported> for FileShape<'a> {
     fn from(imported: &'a Imported) -> Self {
         let reasons = imported.reasons.iter();
-        let reasons = reasons.map(|reason| Reason {
+        let reasons = reasons.map(|reason| UnexpectedShape {
             path: json::path(&reason.path),
             line: reason.line,
             why: &reason.why,
@@ -353,7 +359,7 @@ impl<'a> From<&'a Imported> for File<'a> {
         Self {
             path: json::path(&imported.path),
             format: imported.format,
-            conversations: imported.conversations.iter().map(Conversation::from).collect(),
+            conversations: imported.conversations.iter().map(ImportedShape::from).collect(),
             deleted: &imported.deleted,
             kept_lines: imported.asides,
             redacted: &imported.redacted,
@@ -363,7 +369,7 @@ impl<'a> From<&'a Imported> for File<'a> {
     }
 }
 
-impl<'a> From<&'a ImportedConversation> for Conversation<'a> {
+impl<'a> From<&'a ImportedConversation> for ImportedShape<'a> {
     fn from(one: &'a ImportedConversation) -> Self {
         Self {
             itself: one.id.into(),

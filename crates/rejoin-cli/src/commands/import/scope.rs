@@ -13,7 +13,7 @@ use crate::ui::quote;
 
 /// Where to look.
 #[derive(Clone, Debug)]
-pub(super) struct Scope {
+pub(super) struct ImportScope {
     roots: Vec<Root>,
     only: Option<&'static Format>,
     /// What opens sources that their program sealed.
@@ -31,33 +31,33 @@ struct Root {
 
 /// What was found at one path.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct ImportPlace {
     pub(super) path: PathBuf,
     pub(super) format: Option<&'static Format>,
     /// What was not imported as it is now.
-    pub(super) fresh: Vec<Item>,
-    pub(super) unchanged: Vec<Item>,
+    pub(super) fresh: Vec<FoundSource>,
+    pub(super) unchanged: Vec<FoundSource>,
     pub(super) others: u64,
     pub(super) unreadable: Vec<(PathBuf, String)>,
 }
 
 /// A source that was found.
 #[derive(Clone, Debug)]
-pub(super) struct Item {
+pub(super) struct FoundSource {
     pub(super) source: Source,
     pub(super) format: &'static Format,
     /// Whoever names a file itself wants it, whether or not it was deleted here.
     pub(super) deleted: DeletedHere,
 }
 
-impl Item {
+impl FoundSource {
     /// All bytes of it, with those of what belongs to it.
     pub(super) fn bytes(&self) -> u64 {
         self.source.fingerprint().map_or_else(|_| self.source.bytes(), |look| look.bytes())
     }
 }
 
-impl Scope {
+impl ImportScope {
     /// The paths that were named.
     pub(super) fn named(paths: &[PathBuf], only: Option<&'static Format>, context: &Context) -> Self {
         let root = |path: &PathBuf| {
@@ -103,7 +103,7 @@ impl Scope {
     }
 
     /// Looks. A place of a program that is missing is left out; a path that was named has to be there.
-    pub(super) fn look(&self, finder: &mut Finder, imports: &Imports) -> Result<Vec<Place>, Failure> {
+    pub(super) fn look(&self, finder: &mut Finder, imports: &Imports) -> Result<Vec<ImportPlace>, Failure> {
         let mut places = Vec::new();
         let mut seen = HashSet::new();
         for root in &self.roots {
@@ -121,7 +121,7 @@ impl Scope {
     }
 
     /// Looks without minding what is missing: it may come back.
-    pub(super) fn look_leniently(&self, finder: &mut Finder, imports: &Imports) -> Vec<Place> {
+    pub(super) fn look_leniently(&self, finder: &mut Finder, imports: &Imports) -> Vec<ImportPlace> {
         let mut places = Vec::new();
         let mut seen = HashSet::new();
         for root in &self.roots {
@@ -133,8 +133,14 @@ impl Scope {
     }
 
     /// What was found at a path, told apart by whether it is new.
-    fn sorted(&self, root: &Root, found: Sources, imports: &Imports, seen: &mut HashSet<PathBuf>) -> Place {
-        let mut place = Place {
+    fn sorted(
+        &self,
+        root: &Root,
+        found: Sources,
+        imports: &Imports,
+        seen: &mut HashSet<PathBuf>,
+    ) -> ImportPlace {
+        let mut place = ImportPlace {
             path: root.path.clone(),
             format: root.format,
             fresh: Vec::new(),
@@ -153,15 +159,15 @@ impl Scope {
                 Some(key) => source.with_key(key.clone()),
                 None => source,
             };
-            let item = Item { source, format, deleted };
+            let item = FoundSource { source, format, deleted };
             if is_unchanged { place.unchanged.push(item) } else { place.fresh.push(item) }
         }
         place
     }
 }
 
-impl Place {
-    pub(super) fn items(&self) -> impl Iterator<Item = &Item> {
+impl ImportPlace {
+    pub(super) fn items(&self) -> impl Iterator<Item = &FoundSource> {
         self.fresh.iter().chain(&self.unchanged)
     }
 }

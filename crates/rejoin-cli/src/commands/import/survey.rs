@@ -7,7 +7,7 @@ use rejoin::Time;
 use rejoin::formats::{FORMATS, Format};
 use serde::Serialize;
 
-use super::scope::{Item, Place};
+use super::scope::{FoundSource, ImportPlace};
 use crate::context::Context;
 use crate::error::Failure;
 use crate::ui::json::{self, PathText};
@@ -16,8 +16,8 @@ use crate::ui::table::{Column, Table};
 
 /// What a scan has found.
 #[derive(Debug)]
-pub(super) struct Survey<'a> {
-    places: Vec<&'a Place>,
+pub(super) struct ScanSurvey<'a> {
+    places: Vec<&'a ImportPlace>,
 }
 
 /// A place as programs read it.
@@ -33,25 +33,25 @@ pub(super) struct Surveyed<'a> {
     new_bytes: u64,
 }
 
-impl<'a> From<&'a Place> for Surveyed<'a> {
-    fn from(place: &'a Place) -> Self {
+impl<'a> From<&'a ImportPlace> for Surveyed<'a> {
+    fn from(place: &'a ImportPlace) -> Self {
         Self {
             program: program(place),
             format: place.format.map(|format| format.name),
             place: json::path(&place.path),
             files: place.items().count(),
-            bytes: place.items().map(Item::bytes).sum(),
+            bytes: place.items().map(FoundSource::bytes).sum(),
             newest: newest(place),
             new_files: place.fresh.len(),
-            new_bytes: place.fresh.iter().map(Item::bytes).sum(),
+            new_bytes: place.fresh.iter().map(FoundSource::bytes).sum(),
         }
     }
 }
 
-impl<'a> Survey<'a> {
+impl<'a> ScanSurvey<'a> {
     /// Places with nothing in them are not worth a line.
-    pub(super) fn of(places: &'a [Place]) -> Self {
-        let is_worth = |place: &&Place| place.items().next().is_some() || !place.unreadable.is_empty();
+    pub(super) fn of(places: &'a [ImportPlace]) -> Self {
+        let is_worth = |place: &&ImportPlace| place.items().next().is_some() || !place.unreadable.is_empty();
         Self { places: places.iter().filter(is_worth).collect() }
     }
 
@@ -89,7 +89,7 @@ impl<'a> Survey<'a> {
                 program(place).to_owned(),
                 below_home(&place.path, context),
                 size::number(place.items().count() as u64),
-                size::bytes(place.items().map(Item::bytes).sum()),
+                size::bytes(place.items().map(FoundSource::bytes).sum()),
                 newest,
                 size::number(place.fresh.len() as u64),
             ]);
@@ -103,7 +103,7 @@ impl<'a> Survey<'a> {
         let files = size::count(fresh().count() as u64, "file", "files");
         format!(
             "Import {files} ({})? The files stay as they are.",
-            size::bytes(fresh().map(Item::bytes).sum())
+            size::bytes(fresh().map(FoundSource::bytes).sum())
         )
     }
 
@@ -112,11 +112,11 @@ impl<'a> Survey<'a> {
     }
 }
 
-fn program(place: &Place) -> &'static str {
+fn program(place: &ImportPlace) -> &'static str {
     place.format.map_or("", |format| format.program)
 }
 
-fn newest(place: &Place) -> Option<Time> {
+fn newest(place: &ImportPlace) -> Option<Time> {
     place.items().filter_map(|item| Some(item.source.fingerprint().ok()?.written_at())).max()
 }
 

@@ -7,9 +7,9 @@ use rejoin::store::Task;
 use rejoin::{Archive, ConversationId, Import, ImportMode, Imported, Imports};
 
 use super::meter::Meter;
-use super::projects::Projects;
-use super::report::Report;
-use super::scope::Item;
+use super::projects::MetProjects;
+use super::report::ImportReport;
+use super::scope::FoundSource;
 use crate::context::Context;
 use crate::error::Failure;
 use crate::ui::progress::Unit;
@@ -25,7 +25,7 @@ const SLICE: Duration = Duration::from_millis(100);
 pub(super) struct Work<'a> {
     pub(super) archive: Archive,
     pub(super) imports: Imports,
-    pub(super) projects: Projects<'a>,
+    pub(super) projects: MetProjects<'a>,
     pub(super) mode: ImportMode,
     /// The conversation that a file is added to, if one was named.
     into: Option<ConversationId>,
@@ -40,22 +40,22 @@ impl<'a> Work<'a> {
         into: Option<ConversationId>,
         context: &'a Context,
     ) -> Self {
-        let projects = Projects::new(context, archive.clone());
+        let projects = MetProjects::new(context, archive.clone());
         Self { archive, imports, projects, mode, into, noted: Instant::now() }
     }
 
     /// Imports each source. One that fails does not stop the others.
     pub(super) fn import_all(
         &mut self,
-        items: &[Item],
-        report: &mut Report,
+        items: &[FoundSource],
+        report: &mut ImportReport,
         context: &Context,
     ) -> Result<(), Failure> {
         let passes = if self.mode == ImportMode::Store { 2 } else { 1 };
-        let bytes = items.iter().map(Item::bytes).sum::<u64>();
+        let bytes = items.iter().map(FoundSource::bytes).sum::<u64>();
         let doing = if self.mode == ImportMode::Store { "Importing" } else { "Reading" };
         let meter = Meter::start(context, doing, Unit::Bytes, bytes * passes, bytes);
-        let mut waiting: Vec<&Item> = Vec::new();
+        let mut waiting: Vec<&FoundSource> = Vec::new();
         let outcome = self.import_each(items, &mut |bytes| meter.advance(bytes), &mut |item, imported| {
             if imported.as_ref().is_ok_and(|done| done.conversations.iter().any(|one| one.is_waiting)) {
                 waiting.push(item);
@@ -80,9 +80,9 @@ impl<'a> Work<'a> {
     /// Imports sources, and tells what became of each when it is stored.
     fn import_each<'i>(
         &mut self,
-        items: &'i [Item],
+        items: &'i [FoundSource],
         progress: &mut dyn FnMut(u64),
-        tell: &mut dyn FnMut(&'i Item, rejoin::Result<Imported>) -> Result<(), Failure>,
+        tell: &mut dyn FnMut(&'i FoundSource, rejoin::Result<Imported>) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         if self.into.is_some() {
             return items.iter().try_for_each(|item| tell(item, self.import(item, progress)));
@@ -94,7 +94,7 @@ impl<'a> Work<'a> {
             project: &|directory| projects.key_of(directory),
             progress,
         };
-        let mut items: Vec<&Item> = items.iter().collect();
+        let mut items: Vec<&FoundSource> = items.iter().collect();
         // An id begins with the time its conversation began. In about that order, what is stored
         // together is near each other in a store.
         items.sort_by_cached_key(|item| item.source.fingerprint().ok().map(|look| look.written_at()));
@@ -109,7 +109,11 @@ impl<'a> Work<'a> {
         })
     }
 
-    pub(super) fn import(&mut self, item: &Item, progress: &mut dyn FnMut(u64)) -> rejoin::Result<Imported> {
+    pub(super) fn import(
+        &mut self,
+        item: &FoundSource,
+        progress: &mut dyn FnMut(u64),
+    ) -> rejoin::Result<Imported> {
         let projects = &self.projects;
         let mut how = Import {
             limits: ReadLimits::default(),
@@ -137,7 +141,7 @@ impl<'a> Work<'a> {
     }
 
     /// Lets the search index catch up, so that the first search does not have to.
-    fn fill_index(&self, report: &Report, bytes: u64, context: &Context) -> Result<(), Failure> {
+    fn fill_index(&self, report: &ImportReport, bytes: u64, context: &Context) -> Result<(), Failure> {
         let mut left = report.added();
         let meter = Meter::start(context, "Making it searchable", Unit::Items, left, bytes);
         while left > 0 {
@@ -158,7 +162,7 @@ impl<'a> Work<'a> {
 fn note(
     archive: &Archive,
     imports: &mut Imports,
-    projects: &Projects<'_>,
+    projects: &MetProjects<'_>,
     mode: ImportMode,
 ) -> Result<(), Failure> {
     if mode == ImportMode::Try {

@@ -2,10 +2,10 @@
 
 use rejoin::{Hold, StoredConversation};
 
-use super::line::{Entry, Mark};
+use super::line::{LineMark, ListedConversation};
 use crate::source;
 use crate::ui::paint::{Meaning, Paint};
-use crate::ui::when::Clock;
+use crate::ui::when::WallClock;
 use crate::ui::{clean, fit, size};
 
 /// Spaces before what stands under a heading.
@@ -19,17 +19,17 @@ const LONGEST_KIND: usize = 20;
 
 /// How to draw.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Look<'a> {
-    pub(super) clock: &'a Clock,
+pub(super) struct ListLook<'a> {
+    pub(super) clock: &'a WallClock,
     pub(super) paint: Paint,
     /// The width of the terminal, if there is one.
     pub(super) screen: Option<usize>,
 }
 
-impl Look<'_> {
+impl ListLook<'_> {
     /// Draws a conversation: a heading, facts, and the beginnings of its first message and its last answer.
-    pub(super) fn entry(&self, entry: &Entry<'_>) -> String {
-        let Entry { stored, mark, project, runs, .. } = *entry;
+    pub(super) fn entry(&self, entry: &ListedConversation<'_>) -> String {
+        let ListedConversation { stored, mark, project, runs, .. } = *entry;
         let mut drawn = self.heading(stored, mark);
         let settings = &stored.conversation.settings;
         let known = |name: &Option<String>| name.as_deref().map_or("unknown".to_owned(), clean::line);
@@ -62,10 +62,10 @@ impl Look<'_> {
         drawn + &self.preview("Last: ", &stored.last)
     }
 
-    fn heading(&self, stored: &StoredConversation, mark: Mark) -> String {
+    fn heading(&self, stored: &StoredConversation, mark: LineMark) -> String {
         let arrow = match mark {
-            Mark::Active => "→",
-            Mark::None => " ",
+            LineMark::Active => "→",
+            LineMark::None => " ",
         };
         let id = stored.id.short().to_string();
         let kind = format!("[{}]", fit::snippet(&stored.conversation.kind, LONGEST_KIND));
@@ -182,11 +182,11 @@ mod tests {
         }
     }
 
-    fn drawn(stored: &StoredConversation, mark: Mark, screen: Option<usize>) -> String {
-        let clock = Clock::new(NOW, TimeZone::UTC);
-        let look = Look { clock: &clock, paint: Paint::Plain, screen };
+    fn drawn(stored: &StoredConversation, mark: LineMark, screen: Option<usize>) -> String {
+        let clock = WallClock::new(NOW, TimeZone::UTC);
+        let look = ListLook { clock: &clock, paint: Paint::Plain, screen };
         let project = Some("/home/ada/trip");
-        look.entry(&Entry { stored, mark, project, runs: 0, is_below: false })
+        look.entry(&ListedConversation { stored, mark, project, runs: 0, is_below: false })
     }
 
     #[test]
@@ -202,12 +202,12 @@ mod tests {
     Last: In Alfama.
 ";
 
-        assert_eq!(drawn(&stored(), Mark::Active, Some(80)), expected);
+        assert_eq!(drawn(&stored(), LineMark::Active, Some(80)), expected);
     }
 
     #[test]
     fn an_entry_fits_a_narrow_screen() {
-        let drawn = drawn(&stored(), Mark::None, Some(40));
+        let drawn = drawn(&stored(), LineMark::None, Some(40));
 
         let expected = "  AU4eqF [chat] Lisbon, on a budget
     Last active: 2 hours ago
@@ -240,6 +240,6 @@ mod tests {
                         Provider: unknown (unknown) | Updated: 2024-01-15 08:30\n    \
                         Project: /home/ada/trip\n    \
                         Last: In Alfama.\n";
-        assert_eq!(drawn(&untitled, Mark::None, None), expected);
+        assert_eq!(drawn(&untitled, LineMark::None, None), expected);
     }
 }

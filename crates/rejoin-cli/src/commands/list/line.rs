@@ -4,7 +4,7 @@ use rejoin::{Hold, Status, StoredConversation};
 
 use crate::source;
 use crate::ui::paint::{Meaning, Paint};
-use crate::ui::when::Clock;
+use crate::ui::when::WallClock;
 use crate::ui::{clean, fit, size};
 
 /// The least room for a title. Columns give way before a title gets less.
@@ -23,7 +23,7 @@ const NARROW_SCREEN: usize = 70;
 
 /// What a line begins with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mark {
+pub(super) enum LineMark {
     /// The project's active conversation.
     Active,
     None,
@@ -31,9 +31,9 @@ pub(super) enum Mark {
 
 /// A conversation to be drawn.
 #[derive(Clone, Debug)]
-pub(super) struct Entry<'a> {
+pub(super) struct ListedConversation<'a> {
     pub(super) stored: &'a StoredConversation,
-    pub(super) mark: Mark,
+    pub(super) mark: LineMark,
     /// The name of its project, where several are listed.
     pub(super) project: Option<&'a str>,
     /// How many runs of sub-agents are folded under it.
@@ -44,8 +44,8 @@ pub(super) struct Entry<'a> {
 
 /// How to draw.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Lines<'a> {
-    pub(super) clock: &'a Clock,
+pub(super) struct ListLines<'a> {
+    pub(super) clock: &'a WallClock,
     pub(super) paint: Paint,
     /// The width of the terminal, if there is one; without one nothing is cut.
     pub(super) screen: Option<usize>,
@@ -53,7 +53,7 @@ pub(super) struct Lines<'a> {
 
 /// The columns between the id and the title, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Column {
+enum ListColumn {
     Age,
     Source,
     Messages,
@@ -61,14 +61,14 @@ enum Column {
 }
 
 /// Columns that give way on a narrow screen, the first one first.
-const DISPENSABLE: [Column; 3] = [Column::Messages, Column::Project, Column::Source];
+const DISPENSABLE: [ListColumn; 3] = [ListColumn::Messages, ListColumn::Project, ListColumn::Source];
 
-impl Lines<'_> {
+impl ListLines<'_> {
     /// Draws a line for each conversation.
-    pub(super) fn draw(&self, entries: &[Entry<'_>]) -> String {
-        let mut columns = vec![Column::Age, Column::Source, Column::Messages];
+    pub(super) fn draw(&self, entries: &[ListedConversation<'_>]) -> String {
+        let mut columns = vec![ListColumn::Age, ListColumn::Source, ListColumn::Messages];
         if entries.iter().any(|entry| entry.project.is_some()) {
-            columns.push(Column::Project);
+            columns.push(ListColumn::Project);
         }
         let mut widths = self.widths(&columns, entries);
         for given_up in DISPENSABLE {
@@ -82,8 +82,8 @@ impl Lines<'_> {
     }
 
     /// The width of each column: that of its longest cell, up to a limit.
-    fn widths(&self, columns: &[Column], entries: &[Entry<'_>]) -> Vec<usize> {
-        let longest = |column: &Column| {
+    fn widths(&self, columns: &[ListColumn], entries: &[ListedConversation<'_>]) -> Vec<usize> {
+        let longest = |column: &ListColumn| {
             entries.iter().map(|entry| fit::width(&self.cell(entry, *column))).max().unwrap_or(0)
         };
         columns.iter().map(longest).collect()
@@ -105,7 +105,7 @@ impl Lines<'_> {
         if self.is_narrow() { 1 } else { 2 }
     }
 
-    fn cell(&self, entry: &Entry<'_>, column: Column) -> String {
+    fn cell(&self, entry: &ListedConversation<'_>, column: ListColumn) -> String {
         let stored = entry.stored;
         let cut = |text: &str, columns: usize| match self.screen {
             Some(_) => fit::snippet(text, columns),
@@ -113,33 +113,33 @@ impl Lines<'_> {
         };
         let at_most = |columns: usize| if self.is_narrow() { LONGEST_NARROW } else { columns };
         match column {
-            Column::Age => self.clock.age(stored.last_active_at.as_micros()),
-            Column::Source => {
+            ListColumn::Age => self.clock.age(stored.last_active_at.as_micros()),
+            ListColumn::Source => {
                 let settings = &stored.conversation.settings;
                 // A provider without models is named itself.
                 let model = settings.model.as_deref().filter(|model| *model != "none");
                 let asked = model.or(settings.provider.as_deref());
                 cut(source::program(stored).or(asked).unwrap_or("-"), at_most(LONGEST_SOURCE))
             }
-            Column::Messages if self.is_narrow() => size::number(stored.messages),
-            Column::Messages => size::count(stored.messages, "msg ", "msgs"),
-            Column::Project => cut(entry.project.unwrap_or_default(), at_most(LONGEST_PROJECT)),
+            ListColumn::Messages if self.is_narrow() => size::number(stored.messages),
+            ListColumn::Messages => size::count(stored.messages, "msg ", "msgs"),
+            ListColumn::Project => cut(entry.project.unwrap_or_default(), at_most(LONGEST_PROJECT)),
         }
     }
 
-    fn line(&self, entry: &Entry<'_>, columns: &[Column], widths: &[usize]) -> String {
+    fn line(&self, entry: &ListedConversation<'_>, columns: &[ListColumn], widths: &[usize]) -> String {
         let gap = " ".repeat(self.gap());
         let arrow = match (entry.mark, entry.is_below) {
-            (Mark::Active, _) => self.paint.apply(Meaning::Success, "→"),
-            (Mark::None, true) => self.paint.apply(Meaning::Dim, "└"),
-            (Mark::None, false) => " ".to_owned(),
+            (LineMark::Active, _) => self.paint.apply(Meaning::Success, "→"),
+            (LineMark::None, true) => self.paint.apply(Meaning::Dim, "└"),
+            (LineMark::None, false) => " ".to_owned(),
         };
         let mut line = format!("{arrow} {}", self.paint.apply(Meaning::Id, entry.stored.id.short().as_str()));
         for (column, width) in columns.iter().zip(widths) {
             let cell = self.cell(entry, *column);
             let padded = match column {
-                Column::Age | Column::Messages => fit::pad_left(&cell, *width),
-                Column::Source | Column::Project => fit::pad_right(&cell, *width),
+                ListColumn::Age | ListColumn::Messages => fit::pad_left(&cell, *width),
+                ListColumn::Source | ListColumn::Project => fit::pad_right(&cell, *width),
             };
             line += &format!("{gap}{}", self.paint.apply(Meaning::Dim, &padded));
         }
@@ -153,7 +153,7 @@ impl Lines<'_> {
     }
 
     /// The title, and what must not be missed of the conversation, within the room there is.
-    fn title(&self, entry: &Entry<'_>, room: usize) -> (String, String) {
+    fn title(&self, entry: &ListedConversation<'_>, room: usize) -> (String, String) {
         let mut notes = self.notes(entry);
         let told = |notes: &[String]| match notes {
             [] => String::new(),
@@ -173,7 +173,7 @@ impl Lines<'_> {
     }
 
     /// What must not be missed, the most important first.
-    fn notes(&self, entry: &Entry<'_>) -> Vec<String> {
+    fn notes(&self, entry: &ListedConversation<'_>) -> Vec<String> {
         let header = &entry.stored.conversation;
         let mut notes = Vec::new();
         match (header.hold, header.expires_at.map(|time| time.as_micros())) {
@@ -243,14 +243,15 @@ mod tests {
         let mut cut = stored("Taxes", 9_000);
         cut.messages = 1;
         cut.last = "They are due [interrupted]".to_owned();
-        let entry = |stored, mark, project, runs| Entry { stored, mark, project, runs, is_below: false };
+        let entry =
+            |stored, mark, project, runs| ListedConversation { stored, mark, project, runs, is_below: false };
         let entries = [
-            entry(&own, Mark::Active, Some("trip"), 0),
-            entry(&imported, Mark::None, Some("a-project-with-a-name"), 3),
-            entry(&cut, Mark::None, Some("trip"), 0),
+            entry(&own, LineMark::Active, Some("trip"), 0),
+            entry(&imported, LineMark::None, Some("a-project-with-a-name"), 3),
+            entry(&cut, LineMark::None, Some("trip"), 0),
         ];
-        let clock = Clock::new(NOW, TimeZone::UTC);
-        Lines { clock: &clock, paint: Paint::Plain, screen }.draw(&entries)
+        let clock = WallClock::new(NOW, TimeZone::UTC);
+        ListLines { clock: &clock, paint: Paint::Plain, screen }.draw(&entries)
     }
 
     #[test]

@@ -11,13 +11,13 @@ use rejoin::{Archive, ConversationId, List, Listed, Status, StoredConversation, 
 use crate::context::Context;
 use crate::error::Failure;
 use crate::project_names::{ProjectNames, are_several};
-use crate::retention::{self, Ahead, Policies};
+use crate::retention::{self, ExpiryNotice, Policies};
 use crate::shapes;
 use crate::source;
 use crate::ui::size;
 
-use self::line::{Entry, Lines, Mark};
-use self::runs::{Run, Runs};
+use self::line::{LineMark, ListLines, ListedConversation};
+use self::runs::{RunCounts, RunFilter};
 
 /// List conversations, most recently active first
 ///
@@ -71,9 +71,9 @@ pub(crate) struct Args {
     subagents: bool,
 
     /// Only runs of this sub-agent, or this one run of it
-    #[arg(long, value_name = "NAME[:RUN]", value_parser = clap::value_parser!(Run),
+    #[arg(long, value_name = "NAME[:RUN]", value_parser = clap::value_parser!(RunFilter),
           conflicts_with_all = ["cursor", "kind", "subagents"])]
-    subagent: Option<Run>,
+    subagent: Option<RunFilter>,
 
     /// Show status, size, provider and the first and last words of each
     #[arg(long)]
@@ -85,24 +85,24 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let now = archive.now();
     let mut page = match &args.subagent {
         Some(run) => runs::named(run, &args, &archive, context)?,
-        None => Page::read(&args, now, &archive, context)?,
+        None => ListedPage::read(&args, now, &archive, context)?,
     };
     context.warn_of_missing(&archive.reader().passed_over(), "rejoin verify")?;
     page.items = page.items.into_iter().map(|stored| context.as_of(now, stored)).collect();
     let items = &mut page.items;
-    let ahead = if context.is_json() { Ahead::Any } else { Ahead::Notice };
+    let ahead = if context.is_json() { ExpiryNotice::Any } else { ExpiryNotice::Notice };
     if args.all_projects {
         let policies = Policies::of_listed(items, &archive, context)?;
         items.iter_mut().try_for_each(|stored| policies.date(stored, ahead, &archive))?;
     } else {
         items.iter_mut().try_for_each(|stored| retention::date(stored, ahead, &archive, context))?;
     }
-    let runs = Runs::of(&page, &args, &archive)?;
+    let runs = RunCounts::of(&page, &args, &archive)?;
     let active = context.active_among(&page.items, &archive)?;
     if context.is_json() {
         let items = page.items.iter().map(|item| runs.shape(item, active)).collect();
         let next_cursor = page.next_cursor.as_deref();
-        return context.answer_json(&shapes::Page { items, next_cursor, total: Some(page.total) });
+        return context.answer_json(&shapes::PageShape { items, next_cursor, total: Some(page.total) });
     }
     if page.total == 0 {
         return tell_empty(&args, &page, &archive, context);
@@ -162,7 +162,7 @@ impl Args {
 }
 
 /// What is listed at once.
-struct Page {
+struct ListedPage {
     items: Vec<StoredConversation>,
     next_cursor: Option<String>,
     left_out: Vec<String>,
@@ -171,7 +171,7 @@ struct Page {
     folded: u64,
 }
 
-impl Page {
+impl ListedPage {
     fn read(args: &Args, now: Time, archive: &Archive, context: &Context) -> Result<Self, Failure> {
         let query = args.query(now, archive, context)?;
         let Listed { items, next_cursor, left_out } = archive.list(&query)?;
@@ -181,8 +181,8 @@ impl Page {
 }
 
 fn show(
-    shown: &Page,
-    runs: &Runs,
+    shown: &ListedPage,
+    runs: &RunCounts,
     active: Option<ConversationId>,
     args: &Args,
     archive: &Archive,
@@ -193,11 +193,11 @@ fn show(
     let (paint, screen) = (context.paint(), context.columns());
     let is_several = args.all_projects && (args.long || are_several(&shown.items));
     let name = |stored| if args.long { names.path_of(stored) } else { names.short_of(stored) };
-    let entries: Vec<Entry<'_>> = runs
+    let entries: Vec<ListedConversation<'_>> = runs
         .in_order(&shown.items)
-        .map(|(stored, is_below)| Entry {
+        .map(|(stored, is_below)| ListedConversation {
             stored,
-            mark: if active == Some(stored.id) { Mark::Active } else { Mark::None },
+            mark: if active == Some(stored.id) { LineMark::Active } else { LineMark::None },
             project: is_several.then(|| name(stored)),
             runs: runs.folded(stored.id),
             is_below,
@@ -205,11 +205,11 @@ fn show(
         .collect();
     context.show(|page| {
         if args.long {
-            let look = draw::Look { clock: &clock, paint, screen };
+            let look = draw::ListLook { clock: &clock, paint, screen };
             writeln!(page, "Saved Conversations:")?;
             entries.iter().try_for_each(|entry| write!(page, "\n{}", look.entry(entry)))?;
         } else {
-            write!(page, "{}", Lines { clock: &clock, paint, screen }.draw(&entries))?;
+            write!(page, "{}", ListLines { clock: &clock, paint, screen }.draw(&entries))?;
         }
         writeln!(page, "\nTotal: {} conversation(s)", shown.total)?;
         if shown.folded > 0 {
@@ -224,7 +224,7 @@ fn show(
 }
 
 /// Says that there is nothing, and where something is.
-fn tell_empty(args: &Args, page: &Page, archive: &Archive, context: &Context) -> Result<(), Failure> {
+fn tell_empty(args: &Args, page: &ListedPage, archive: &Archive, context: &Context) -> Result<(), Failure> {
     let everything = List { includes_expired: true, limit: 1, ..List::default() };
     let all = archive.reader().count(&everything)?;
     let own = archive.reader().count(&List { project: Some(context.project_key(archive)?), ..everything })?;

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use rejoin::{Archive, ConversationId, Parent, StoredConversation, Subagents};
 use serde::Serialize;
 
-use super::{Args, Page};
+use super::{Args, ListedPage};
 use crate::context::Context;
 use crate::error::Failure;
 use crate::shapes::ConversationShape;
@@ -18,12 +18,12 @@ pub(super) const KIND: &str = "subagent";
 
 /// The value of `--subagent`: a name, and one of its runs where that is told.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Run {
+pub(super) struct RunFilter {
     name: String,
     run_id: Option<String>,
 }
 
-impl FromStr for Run {
+impl FromStr for RunFilter {
     type Err = String;
 
     fn from_str(typed: &str) -> Result<Self, String> {
@@ -41,7 +41,12 @@ impl FromStr for Run {
 }
 
 /// The runs of this name that the other filters admit, as one page.
-pub(super) fn named(run: &Run, args: &Args, archive: &Archive, context: &Context) -> Result<Page, Failure> {
+pub(super) fn named(
+    run: &RunFilter,
+    args: &Args,
+    archive: &Archive,
+    context: &Context,
+) -> Result<ListedPage, Failure> {
     let which = Subagents { parent: None, name: Some(run.name.clone()), run_id: run.run_id.clone() };
     let project = args.project(archive, context)?;
     let project = project.map(|key| archive.projects().key_as_kept(&key));
@@ -56,18 +61,18 @@ pub(super) fn named(run: &Run, args: &Args, archive: &Archive, context: &Context
     });
     let total = items.len() as u64;
     items.truncate(args.limit.into());
-    Ok(Page { items, next_cursor: None, left_out: Vec::new(), total, folded: 0 })
+    Ok(ListedPage { items, next_cursor: None, left_out: Vec::new(), total, folded: 0 })
 }
 
 /// How many runs stand behind each conversation of a page, or which are listed.
 #[derive(Debug, Default)]
-pub(super) struct Runs {
+pub(super) struct RunCounts {
     folded: HashMap<ConversationId, u64>,
 }
 
 /// A conversation in a list, as programs read it.
 #[derive(Serialize)]
-pub(super) struct Shape<'a> {
+pub(super) struct ListedShape<'a> {
     #[serde(flatten)]
     conversation: ConversationShape<'a>,
     /// How many runs of sub-agents are below it, where they are not listed.
@@ -78,9 +83,9 @@ pub(super) struct Shape<'a> {
     parent: Option<Parent>,
 }
 
-impl Runs {
+impl RunCounts {
     /// Counts what is folded. A store without runs is not asked again.
-    pub(super) fn of(page: &Page, args: &Args, archive: &Archive) -> Result<Self, Failure> {
+    pub(super) fn of(page: &ListedPage, args: &Args, archive: &Archive) -> Result<Self, Failure> {
         if !args.folds() || page.folded == 0 {
             return Ok(Self::default());
         }
@@ -95,9 +100,9 @@ impl Runs {
         &self,
         stored: &'a StoredConversation,
         active: Option<ConversationId>,
-    ) -> Shape<'a> {
+    ) -> ListedShape<'a> {
         let conversation = ConversationShape::of(stored, active);
-        Shape { conversation, runs: self.folded.get(&stored.id).copied(), parent: stored.parent() }
+        ListedShape { conversation, runs: self.folded.get(&stored.id).copied(), parent: stored.parent() }
     }
 
     /// The conversations of a page, each run below what started it where both are on the page.

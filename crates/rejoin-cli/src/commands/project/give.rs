@@ -6,13 +6,13 @@ use rejoin::{Archive, List, Project};
 use rejoin_agent::{Rules, directory_identity};
 use serde::Serialize;
 
-use super::known::{self, Known, not_known};
+use super::known::{self, KnownProject, not_known};
 use crate::config::project::directory_of;
 use crate::context::{Consent, Context};
 use crate::error::Failure;
 use crate::place;
 use crate::project_key::{self, carried_id, project_at};
-use crate::ui::consent::Shown;
+use crate::ui::consent::ConsentText;
 use crate::ui::{clean, quote, size};
 
 /// Record that a project's directory was renamed or moved
@@ -60,14 +60,14 @@ pub(super) struct MergeArgs {
 /// What was given, as programs read it.
 #[derive(Serialize)]
 struct Given<'a> {
-    from: End<'a>,
-    to: End<'a>,
+    from: ProjectEnd<'a>,
+    to: ProjectEnd<'a>,
     conversations: u64,
 }
 
 /// A project that gives or gets.
 #[derive(Serialize)]
-struct End<'a> {
+struct ProjectEnd<'a> {
     key: &'a str,
     path: Option<&'a str>,
 }
@@ -83,14 +83,14 @@ pub(super) fn run_move(args: MoveArgs, context: &Context) -> Result<(), Failure>
     let consent = Consent::from(args.yes);
     let path = &to.path;
     if !Path::new(&to.path).is_dir() {
-        let question = Shown::line(&format!("There is no directory {path}. Move the project there?"));
+        let question = ConsentText::line(&format!("There is no directory {path}. Move the project there?"));
         context.confirm(&question, consent)?;
     }
-    let is_there = |known: &&Known| [&to.key, &to.path].contains(&&known.key) && known.key != from.key;
+    let is_there = |known: &&KnownProject| [&to.key, &to.path].contains(&&known.key) && known.key != from.key;
     let others = all.iter().find(is_there);
     if let Some(others) = others.filter(|known| known.conversations > 0) {
         let count = others.count();
-        context.confirm(&Shown::line(&format!("{path} already has {count}. Merge them?")), consent)?;
+        context.confirm(&ConsentText::line(&format!("{path} already has {count}. Merge them?")), consent)?;
     }
     carry_rules(&archive, &from, &to)?;
     let moved = give(&archive, &from, &to)?;
@@ -110,7 +110,7 @@ pub(super) fn run_merge(args: MergeArgs, context: &Context) -> Result<(), Failur
     let directory = known::absolute(&args.from, context);
     let carries_id = carried_id(&directory).is_some_and(|id| id == into.key);
     // A directory that nothing was said in can be named too, where it carries the id of the other project.
-    let unused = || Known::at(&directory).filter(|_| carries_id);
+    let unused = || KnownProject::at(&directory).filter(|_| carries_id);
     let from = known::find(&all, &args.from, context).or_else(unused).ok_or_else(|| not_known(&args.from))?;
     if from.key == into.key {
         return Err(Failure::usage("both are the same project").hint("run `rejoin project list` to see them"));
@@ -122,7 +122,7 @@ pub(super) fn run_merge(args: MergeArgs, context: &Context) -> Result<(), Failur
         into.named(),
         into.count()
     );
-    context.confirm(&Shown::line(&question), Consent::from(args.yes))?;
+    context.confirm(&ConsentText::line(&question), Consent::from(args.yes))?;
     let path = into.path.clone().unwrap_or_else(|| into.key.clone());
     let to = Project { key: into.key.clone(), path, first_commit: into.first_commit };
     let moved =
@@ -131,7 +131,12 @@ pub(super) fn run_merge(args: MergeArgs, context: &Context) -> Result<(), Failur
 }
 
 /// The project at the new place. A directory inside a project means the project.
-fn destination(typed: &str, from: &Known, archive: &Archive, context: &Context) -> Result<Project, Failure> {
+fn destination(
+    typed: &str,
+    from: &KnownProject,
+    archive: &Archive,
+    context: &Context,
+) -> Result<Project, Failure> {
     if typed.is_empty() {
         return Err(Failure::usage("the new directory has no name"));
     }
@@ -154,7 +159,7 @@ fn destination(typed: &str, from: &Known, archive: &Archive, context: &Context) 
 }
 
 /// Gives the conversations away and returns how many. A project that carries its id only gets another path.
-fn give(archive: &Archive, from: &Known, to: &Project) -> Result<u64, Failure> {
+fn give(archive: &Archive, from: &KnownProject, to: &Project) -> Result<u64, Failure> {
     if from.key == to.key {
         // What was kept by the path while the directory counted as a separate project goes along.
         let by_path = archive.projects().move_to(&to.path, to)?;
@@ -171,7 +176,7 @@ fn give(archive: &Archive, from: &Known, to: &Project) -> Result<u64, Failure> {
 
 /// Lets tools do at the new path what the user has allowed at the old one: who
 /// moves a project says that it is the same.
-fn carry_rules(archive: &Archive, from: &Known, to: &Project) -> Result<(), Failure> {
+fn carry_rules(archive: &Archive, from: &KnownProject, to: &Project) -> Result<(), Failure> {
     let (Some(old), Some(identity)) = (&from.path, directory_identity(Path::new(&to.path))) else {
         return Ok(());
     };
@@ -191,11 +196,11 @@ fn carry_rules(archive: &Archive, from: &Known, to: &Project) -> Result<(), Fail
     Ok(())
 }
 
-fn answer(from: &Known, to: &Project, moved: u64, context: &Context) -> Result<(), Failure> {
+fn answer(from: &KnownProject, to: &Project, moved: u64, context: &Context) -> Result<(), Failure> {
     if context.is_json() {
         return context.answer_json(&Given {
-            from: End { key: &from.key, path: from.path.as_deref() },
-            to: End { key: &to.key, path: Some(&to.path) },
+            from: ProjectEnd { key: &from.key, path: from.path.as_deref() },
+            to: ProjectEnd { key: &to.key, path: Some(&to.path) },
             conversations: moved,
         });
     }

@@ -7,12 +7,12 @@ use rejoin::{Archive, List, Project, Time};
 
 use crate::context::Context;
 use crate::error::Failure;
-use crate::project_key::{self, Answer};
+use crate::project_key::{self, SameProjectAnswer};
 use crate::ui::{clean, size};
 
 /// A project with what belongs to it.
 #[derive(Clone, Debug)]
-pub(super) struct Known {
+pub(super) struct KnownProject {
     /// Empty for conversations that belong to no project.
     pub(super) key: String,
     /// Where it was last; none for a key that nobody remembers the directory of.
@@ -28,7 +28,7 @@ pub(super) struct Known {
     pub(super) separate_from: Option<String>,
 }
 
-impl Known {
+impl KnownProject {
     /// The path, or what there is instead, safe to show.
     pub(super) fn shown(&self) -> String {
         clean::line(self.named())
@@ -59,7 +59,7 @@ impl Known {
     }
 }
 
-impl From<Project> for Known {
+impl From<Project> for KnownProject {
     fn from(project: Project) -> Self {
         Self {
             key: project.key,
@@ -76,17 +76,17 @@ impl From<Project> for Known {
 }
 
 /// Every project: those that are remembered, and those that conversations name. The last active comes first.
-pub(super) fn all(archive: &Archive) -> Result<Vec<Known>, Failure> {
-    let mut known: BTreeMap<String, Known> = BTreeMap::new();
+pub(super) fn all(archive: &Archive) -> Result<Vec<KnownProject>, Failure> {
+    let mut known: BTreeMap<String, KnownProject> = BTreeMap::new();
     for project in archive.projects().list()? {
         known.insert(project.key.clone(), project.into());
     }
     let (now, list) = (archive.now(), List { includes_expired: true, ..List::default() });
     archive.reader().each_conversation(&list, &mut |stored| {
         let key = stored.conversation.project.clone().unwrap_or_default();
-        let entry = known.entry(key.clone()).or_insert_with(|| Known {
+        let entry = known.entry(key.clone()).or_insert_with(|| KnownProject {
             path: Some(key.clone()).filter(|key| Path::new(key).is_absolute()),
-            ..Known::from(Project { key, path: String::new(), first_commit: None })
+            ..KnownProject::from(Project { key, path: String::new(), first_commit: None })
         });
         entry.conversations += 1;
         entry.messages += stored.messages;
@@ -98,19 +98,19 @@ pub(super) fn all(archive: &Archive) -> Result<Vec<Known>, Failure> {
     for (id, path, answer) in project_key::answers(archive)? {
         let other = known.get(&id).and_then(|project| project.path.clone());
         match answer {
-            Answer::Same if other.as_ref() == Some(&path) => {}
-            Answer::Same => {
+            SameProjectAnswer::Same if other.as_ref() == Some(&path) => {}
+            SameProjectAnswer::Same => {
                 if let Some(project) = known.get_mut(&id) {
                     project.places.push(path);
                 }
             }
-            Answer::Separate => {
+            SameProjectAnswer::Separate => {
                 let by_path = Project { key: path.clone(), path: path.clone(), first_commit: None };
                 known.entry(path).or_insert_with(|| by_path.into()).separate_from = other.or(Some(id));
             }
         }
     }
-    let mut all: Vec<Known> = known.into_values().collect();
+    let mut all: Vec<KnownProject> = known.into_values().collect();
     all.sort_by(|a, b| b.last_active_at.cmp(&a.last_active_at).then_with(|| a.path.cmp(&b.path)));
     Ok(all)
 }
@@ -118,14 +118,14 @@ pub(super) fn all(archive: &Archive) -> Result<Vec<Known>, Failure> {
 /// The project with this key or at this path.
 ///
 /// A directory inside a project is not taken for it: who mistypes must not move a whole project.
-pub(super) fn find(all: &[Known], typed: &str, context: &Context) -> Option<Known> {
+pub(super) fn find(all: &[KnownProject], typed: &str, context: &Context) -> Option<KnownProject> {
     if typed.is_empty() {
         return None;
     }
     let path = absolute(typed, context);
     let by_key = |wanted: &str| all.iter().find(|known| known.key == wanted);
     let is_there =
-        |known: &&Known| known.path.iter().chain(&known.places).any(|known| Path::new(known) == path);
+        |known: &&KnownProject| known.path.iter().chain(&known.places).any(|known| Path::new(known) == path);
     let by_path = || by_key(&path.to_string_lossy()).or_else(|| all.iter().find(is_there));
     by_key(typed).or_else(by_path).cloned()
 }

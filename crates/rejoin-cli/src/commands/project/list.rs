@@ -5,7 +5,7 @@ use std::path::Path;
 use rejoin::Time;
 use serde::Serialize;
 
-use super::known::{self, Known};
+use super::known::{self, KnownProject};
 use crate::context::Context;
 use crate::error::Failure;
 use crate::ui::paint::Meaning;
@@ -22,14 +22,14 @@ pub(super) struct Args {}
 
 /// Every project, as programs read it.
 #[derive(Serialize)]
-struct Listed<'a> {
-    items: Vec<Item<'a>>,
+struct ProjectsAnswer<'a> {
+    items: Vec<ProjectItem<'a>>,
     total: usize,
 }
 
 /// A project with what belongs to it.
 #[derive(Serialize)]
-struct Item<'a> {
+struct ProjectItem<'a> {
     key: &'a str,
     path: Option<&'a str>,
     conversations: u64,
@@ -43,8 +43,8 @@ struct Item<'a> {
     current: bool,
 }
 
-impl<'a> Item<'a> {
-    fn of(known: &'a Known, this: &str) -> Self {
+impl<'a> ProjectItem<'a> {
+    fn of(known: &'a KnownProject, this: &str) -> Self {
         Self {
             key: &known.key,
             path: known.path.as_deref(),
@@ -65,8 +65,8 @@ pub(super) fn run(_args: Args, context: &Context) -> Result<(), Failure> {
     let all = known::all(&archive)?;
     let this = context.project_key(&archive)?;
     if context.is_json() {
-        let items = all.iter().map(|known| Item::of(known, &this)).collect();
-        return context.answer_json(&Listed { items, total: all.len() });
+        let items = all.iter().map(|known| ProjectItem::of(known, &this)).collect();
+        return context.answer_json(&ProjectsAnswer { items, total: all.len() });
     }
     if all.is_empty() {
         context.note("No projects yet. Start a conversation in one: rejoin new");
@@ -80,7 +80,7 @@ pub(super) fn run(_args: Args, context: &Context) -> Result<(), Failure> {
     Ok(())
 }
 
-fn draw(all: &[Known], this: &str, context: &Context) -> String {
+fn draw(all: &[KnownProject], this: &str, context: &Context) -> String {
     let clock = context.clock();
     let mut table = Table::new([
         Column::text("path").meaning(Meaning::Title),

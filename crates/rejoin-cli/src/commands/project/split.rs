@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::context::Context;
 use crate::error::Failure;
-use crate::project_key::{self, Answer, carried_id};
+use crate::project_key::{self, SameProjectAnswer, carried_id};
 use crate::ui::{clean, quote};
 
 /// Separate this directory from the project whose ID it carries
@@ -42,7 +42,7 @@ pub(super) fn run(_args: Args, context: &Context) -> Result<(), Failure> {
         return Err(Failure::invalid(format!("`{}` is the project's own directory", clean::line(&path)))
             .hint("run `rejoin project move . DIR` if the project is elsewhere"));
     }
-    project_key::remember(&archive, &id, &path, Some(Answer::Separate))?;
+    project_key::remember(&archive, &id, &path, Some(SameProjectAnswer::Separate))?;
     if context.is_json() {
         return context.answer_json(&Split { key: &path, path: &path, separate_from: &other.path });
     }

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::context::Context;
 use crate::error::Failure;
-use crate::provider::{KeyFinder, KeyPlace, Known};
+use crate::provider::{KeyFinder, KeyPlace, KnownProvider};
 use crate::shapes::Items;
 use crate::ui::table::{Column, Table};
 
@@ -20,7 +20,7 @@ pub(super) struct Args {}
 
 /// A provider as programs read it.
 #[derive(Serialize)]
-struct Item {
+struct ProviderItem {
     name: String,
     kind: &'static str,
     base_url: Option<String>,
@@ -41,11 +41,11 @@ pub(super) fn run(_args: Args, context: &Context) -> Result<(), Failure> {
         Column::text("about").shrinks_to(12),
     ]);
     let mut keys = KeyFinder::new(context);
-    for known in Known::all(&context.config) {
+    for known in KnownProvider::all(&context.config) {
         let place = keys.find(&known).map(|found| found.place);
         let key = place.as_ref().map_or_else(|_| "unusable".to_owned(), KeyPlace::told);
         let is_chosen = known.name == chosen;
-        items.push(Item {
+        items.push(ProviderItem {
             name: known.name.clone(),
             kind: known.api.as_str(),
             base_url: known.base_url,

@@ -8,7 +8,7 @@ use clap::Subcommand;
 
 use crate::context::Context;
 use crate::error::Failure;
-use crate::provider::{KeyPlace, Known};
+use crate::provider::{KeyPlace, KnownProvider};
 
 /// Choose a provider and a model
 ///
@@ -42,7 +42,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
 }
 
 /// What to do next before a provider can be talked to; none when nothing is missing.
-fn missing(known: &Known, place: &KeyPlace) -> Option<String> {
+fn missing(known: &KnownProvider, place: &KeyPlace) -> Option<String> {
     let name = &known.name;
     if known.api == rejoin_agent::Api::Offline {
         return None;

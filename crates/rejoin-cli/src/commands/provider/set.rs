@@ -6,7 +6,7 @@ use crate::commands::provider::missing;
 use crate::config::keys::is_member_name;
 use crate::context::Context;
 use crate::error::Failure;
-use crate::provider::{Choice, Chosen, FoundKey, KeyPlace, Known, find_key, unknown};
+use crate::provider::{FoundKey, KeyPlace, KnownProvider, ProviderChoice, StoredChoice, find_key, unknown};
 use crate::ui::json;
 
 /// Set the provider for new conversations
@@ -38,7 +38,7 @@ pub(super) struct Args {
 
 /// The provider of new conversations, as programs read it.
 #[derive(Serialize)]
-struct Set<'a> {
+struct SetProviderAnswer<'a> {
     provider: &'a str,
     kind: &'static str,
     model: Option<&'a str>,
@@ -53,26 +53,26 @@ pub(super) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     if !is_member_name(name) {
         return Err(Failure::usage(format!("`{}` cannot be a name", name.escape_debug())));
     }
-    let is_new = Known::named(&context.config, name).is_none();
+    let is_new = KnownProvider::named(&context.config, name).is_none();
     if is_new && args.base_url.is_none() {
         return Err(unknown(&context.config, name));
     }
     let kind = args.kind.clone().or_else(|| is_new.then(|| "openai-chat".to_owned()));
-    let choice = Choice {
+    let choice = ProviderChoice {
         name,
         kind: kind.as_deref(),
         base_url: args.base_url.as_deref(),
         model: args.model.as_deref(),
     };
-    let Chosen { path, config: effect } = choice.store(context)?;
+    let StoredChoice { path, config: effect } = choice.store(context)?;
 
     // What counts from now on is what was written, with everything that stands above it.
     let config = effect.as_ref().unwrap_or(&context.config);
-    let known = Known::named(config, name).ok_or_else(|| unknown(config, name))?;
+    let known = KnownProvider::named(config, name).ok_or_else(|| unknown(config, name))?;
     let found = find_key(context, &known)?;
     let next = missing(&known, &found.place);
     if context.is_json() {
-        return context.answer_json(&Set {
+        return context.answer_json(&SetProviderAnswer {
             provider: name,
             kind: known.api.as_str(),
             model: known.model.as_deref(),
@@ -94,7 +94,7 @@ pub(super) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     Ok(())
 }
 
-fn tell_key(known: &Known, found: &FoundKey) -> Option<String> {
+fn tell_key(known: &KnownProvider, found: &FoundKey) -> Option<String> {
     match &found.place {
         KeyPlace::Variable(name) => Some(format!("Its key comes from the variable {name}.")),
         KeyPlace::Command => Some("Its key comes from your command.".to_owned()),

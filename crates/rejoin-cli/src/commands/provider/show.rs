@@ -5,11 +5,11 @@ use std::io::Write;
 use serde::Serialize;
 
 use crate::commands::provider::missing;
-use crate::config::origin::Origin;
+use crate::config::origin::ValueOrigin;
 use crate::context::Context;
 use crate::error::Failure;
-use crate::provider::{Known, find_key, unknown};
-use crate::ui::json::Text;
+use crate::provider::{KnownProvider, find_key, unknown};
+use crate::ui::json::JsonText;
 
 /// Show the settings of a provider
 ///
@@ -26,7 +26,7 @@ pub(super) struct Args {
 
 /// A provider as programs read it.
 #[derive(Serialize)]
-struct Shown<'a> {
+struct ProviderAnswer<'a> {
     name: &'a str,
     kind: &'static str,
     base_url: Option<&'a str>,
@@ -35,21 +35,21 @@ struct Shown<'a> {
     key: &'static str,
     is_chosen: bool,
     #[serde(rename = "where")]
-    chosen_by: Option<Text<&'a Origin>>,
+    chosen_by: Option<JsonText<&'a ValueOrigin>>,
     next: Option<&'a str>,
 }
 
 pub(super) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let chosen = context.config.setting("provider");
     let name = args.name.as_deref().or(context.config.provider()).unwrap_or("offline");
-    let known = Known::named(&context.config, name).ok_or_else(|| unknown(&context.config, name))?;
+    let known = KnownProvider::named(&context.config, name).ok_or_else(|| unknown(&context.config, name))?;
     let place = find_key(context, &known)?.place;
     let facts = known.model.as_ref().and_then(|model| context.config.models().remove(model));
     let window = facts.and_then(|facts| facts.context_window).or(known.context_window);
     let next = missing(&known, &place);
     let is_chosen = context.config.provider().unwrap_or("offline") == name;
     if context.is_json() {
-        return context.answer_json(&Shown {
+        return context.answer_json(&ProviderAnswer {
             name: &known.name,
             kind: known.api.as_str(),
             base_url: known.base_url.as_deref(),
@@ -57,7 +57,7 @@ pub(super) fn run(args: Args, context: &Context) -> Result<(), Failure> {
             context_window: window,
             key: place.name(),
             is_chosen,
-            chosen_by: chosen.filter(|_| is_chosen).map(|setting| Text(&setting.origin)),
+            chosen_by: chosen.filter(|_| is_chosen).map(|setting| JsonText(&setting.origin)),
             next: next.as_deref(),
         });
     }

@@ -7,8 +7,8 @@ use rejoin::{Archive, ConversationId, PurgeOutcome, PurgeReason, StoredConversat
 use crate::context::{Consent, Context};
 use crate::error::Failure;
 use crate::named;
-use crate::removal::{LISTED, Standing, describe_as_it_is};
-use crate::ui::consent::{Line, Shown};
+use crate::removal::{LISTED, UserStanding, describe_as_it_is};
+use crate::ui::consent::{ConsentLine, ConsentText};
 use crate::ui::progress::Unit;
 use crate::ui::size;
 
@@ -79,7 +79,7 @@ fn some(
     }
     let ids: Vec<ConversationId> = found.iter().map(|stored| stored.id).collect();
     found.extend(archive.removal().purged_along(&ids)?);
-    let standing = Standing::here(archive, context)?;
+    let standing = UserStanding::here(archive, context)?;
     let mut shown = vec!["This will be purged:".to_owned()];
     for stored in found.iter().take(LISTED) {
         shown.push(format!("  {}: {}", describe_as_it_is(stored, &standing), stored.id.short()));
@@ -91,9 +91,9 @@ fn some(
     // What cannot be counted goes all the same.
     let attached: u64 = found.iter().map(|stored| archive.attachments().bytes(stored.id).unwrap_or(0)).sum();
     let bytes = size::bytes(found.iter().map(|stored| stored.bytes).sum::<u64>() + attached);
-    let question = Shown::line(&format!("Purge {count} ({bytes}) permanently?"));
-    let shown = Shown::lines(shown.iter().map(String::as_str));
-    context.confirm_shown(&Line::report(&shown), &question, consent)?;
+    let question = ConsentText::line(&format!("Purge {count} ({bytes}) permanently?"));
+    let shown = ConsentText::lines(shown.iter().map(String::as_str));
+    context.confirm_shown(&ConsentLine::report(&shown), &question, consent)?;
     let progress = context.progress("Purging conversations", Unit::Items, Some(found.len() as u64));
     let report = archive.removal().purge(&ids, args.reason, &mut |_| progress.advance(1));
     progress.finish();
@@ -108,9 +108,9 @@ fn everything(
 ) -> Result<PurgeOutcome, Failure> {
     let count = archive.maintenance().survey()?.conversations.len() as u64;
     let counted = size::count(count, "conversation", "conversations");
-    let shown = Shown::line(&format!("This store will be emptied: {}", context.config.store()));
-    let question = Shown::line(&format!("Purge {counted} of all projects permanently?"));
-    context.confirm_shown(&Line::report(&shown), &question, consent)?;
+    let shown = ConsentText::line(&format!("This store will be emptied: {}", context.config.store()));
+    let question = ConsentText::line(&format!("Purge {counted} of all projects permanently?"));
+    context.confirm_shown(&ConsentLine::report(&shown), &question, consent)?;
     let progress = context.progress("Purging conversations", Unit::Items, Some(count));
     let report = archive.removal().purge_everything(reason, &mut |_| progress.advance(1))?;
     progress.finish();

@@ -10,9 +10,9 @@ use rejoin::{Archive, ConversationId, ErrorKind, ScrubMode};
 use crate::context::{Consent, Context};
 use crate::error::Failure;
 use crate::named;
-use crate::ui::consent::{Line, Shown};
+use crate::ui::consent::{ConsentLine, ConsentText};
 use crate::ui::progress::Unit;
-use report::{Part, Report};
+use report::{ScrubOutput, ScrubPart};
 
 /// Find stored secrets and redact them
 ///
@@ -53,7 +53,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
         ],
         None => archive.maintenance().survey()?.conversations,
     };
-    let extent = if args.all { Extent::Everything } else { Extent::One };
+    let extent = if args.all { ScrubExtent::Everything } else { ScrubExtent::One };
     if args.dry_run {
         return look(&archive, &ids, extent, context)?.answer(context);
     }
@@ -62,11 +62,11 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
         if found.is_clean() {
             return found.answer(context);
         }
-        let what = Line::report(&Shown::report(&found.shown(context)));
-        context.confirm_shown(&what, &Shown::line(&found.question()), Consent::from(args.yes))?;
+        let what = ConsentLine::report(&ConsentText::report(&found.shown(context)));
+        context.confirm_shown(&what, &ConsentText::line(&found.question()), Consent::from(args.yes))?;
     }
     let mut report = scrub(&archive, &ids, extent, ScrubMode::Replace, context)?;
-    if extent == Extent::Everything {
+    if extent == ScrubExtent::Everything {
         // What was replaced long ago may lie where nobody sees it.
         let progress = context.progress("Erasing what was replaced", Unit::Items, None);
         match archive.maintenance().run(Task::Repack, Duration::MAX) {
@@ -80,7 +80,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
 
 /// How much is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Extent {
+enum ScrubExtent {
     One,
     Everything,
 }
@@ -88,32 +88,32 @@ enum Extent {
 fn look(
     archive: &Archive,
     ids: &[ConversationId],
-    extent: Extent,
+    extent: ScrubExtent,
     context: &Context,
-) -> Result<Report, Failure> {
+) -> Result<ScrubOutput, Failure> {
     scrub(archive, ids, extent, ScrubMode::Look, context)
 }
 
 fn scrub(
     archive: &Archive,
     ids: &[ConversationId],
-    extent: Extent,
+    extent: ScrubExtent,
     mode: ScrubMode,
     context: &Context,
-) -> Result<Report, Failure> {
+) -> Result<ScrubOutput, Failure> {
     let doing = match mode {
         ScrubMode::Look => "Looking for secrets",
         ScrubMode::Replace => "Taking secrets out",
     };
     let progress = context.progress(doing, Unit::Items, Some(ids.len() as u64));
-    let mut report = Report::new(mode);
+    let mut report = ScrubOutput::new(mode);
     let mut failed = None;
     let is_erased = archive.removal().scrub_each(ids, mode, &mut |id, scrubbed| {
         match scrubbed {
-            Ok(scrubbed) => report.add(Part { conversation: Some(id), scrubbed }),
+            Ok(scrubbed) => report.add(ScrubPart { conversation: Some(id), scrubbed }),
             // It was deleted while others were looked at.
-            Err(error) if error.kind() == ErrorKind::NotFound && extent == Extent::Everything => {}
-            Err(error) if extent == Extent::Everything => report.failed.push((id, error.into())),
+            Err(error) if error.kind() == ErrorKind::NotFound && extent == ScrubExtent::Everything => {}
+            Err(error) if extent == ScrubExtent::Everything => report.failed.push((id, error.into())),
             Err(error) => failed = Some(error),
         }
         progress.advance(1);
@@ -122,8 +122,8 @@ fn scrub(
     if let Some(error) = failed {
         return Err(error.into());
     }
-    if extent == Extent::Everything {
-        report.add(Part { conversation: None, scrubbed: archive.removal().scrub_state(mode)? });
+    if extent == ScrubExtent::Everything {
+        report.add(ScrubPart { conversation: None, scrubbed: archive.removal().scrub_state(mode)? });
     }
     progress.finish();
     Ok(report)

@@ -7,17 +7,17 @@ use serde::Serialize;
 
 use crate::context::Context;
 use crate::error::{Failure, Why};
-use crate::ui::json::Text;
+use crate::ui::json::JsonText;
 use crate::ui::paint::Meaning;
 use crate::ui::size;
 use crate::ui::table::{Column, Table};
 
 /// What was found, and what was done about it.
 #[derive(Debug)]
-pub(super) struct Report {
+pub(super) struct ScrubOutput {
     mode: ScrubMode,
     looked: u64,
-    parts: Vec<Part>,
+    parts: Vec<ScrubPart>,
     /// Conversations that could not be scrubbed, and why.
     pub(super) failed: Vec<(ConversationId, Failure)>,
     /// Why what was replaced could not be erased, if it could not.
@@ -28,35 +28,35 @@ pub(super) struct Report {
 
 /// What was found in one conversation, or beside all of them.
 #[derive(Debug)]
-pub(super) struct Part {
+pub(super) struct ScrubPart {
     pub(super) conversation: Option<ConversationId>,
     pub(super) scrubbed: Scrubbed,
 }
 
 /// A report as programs read it.
 #[derive(Serialize)]
-struct Answer<'a> {
+struct ScrubAnswer<'a> {
     changed: bool,
     conversations: u64,
     rewritten: u64,
     erased: bool,
-    items: Vec<Item<'a>>,
+    items: Vec<ScrubItem<'a>>,
     failed: Vec<Unscrubbed>,
 }
 
 /// A part as programs read it.
 #[derive(Serialize)]
-struct Item<'a> {
+struct ScrubItem<'a> {
     conversation: Option<ConversationId>,
-    short: Option<Text<ShortId>>,
-    findings: Vec<Found<'a>>,
+    short: Option<JsonText<ShortId>>,
+    findings: Vec<FindingShape<'a>>,
     rewritten: u64,
-    digests: Vec<Changed>,
+    digests: Vec<ChangedHead>,
 }
 
 /// What one rule found in one place.
 #[derive(Serialize)]
-struct Found<'a> {
+struct FindingShape<'a> {
     #[serde(rename = "where")]
     place: &'a str,
     message: Option<MessageId>,
@@ -66,7 +66,7 @@ struct Found<'a> {
 
 /// A head that has another digest.
 #[derive(Serialize)]
-struct Changed {
+struct ChangedHead {
     message: MessageId,
     before: Digest,
     after: Digest,
@@ -80,12 +80,12 @@ struct Unscrubbed {
     why: Why,
 }
 
-impl Report {
+impl ScrubOutput {
     pub(super) const fn new(mode: ScrubMode) -> Self {
         Self { mode, looked: 0, parts: Vec::new(), failed: Vec::new(), erased: None, has_traces: false }
     }
 
-    pub(super) fn add(&mut self, part: Part) {
+    pub(super) fn add(&mut self, part: ScrubPart) {
         self.looked += u64::from(part.conversation.is_some());
         if !part.scrubbed.is_clean() {
             self.has_traces |= part.scrubbed.has_traces;
@@ -185,23 +185,23 @@ impl Report {
         if self.parts.is_empty() { String::new() } else { table.draw(context.columns(), context.paint()) }
     }
 
-    fn as_answer(&self) -> Answer<'_> {
+    fn as_answer(&self) -> ScrubAnswer<'_> {
         let failed = self.failed.iter();
         let failed = failed.map(|(id, failure)| Unscrubbed { conversation: *id, why: failure.why() });
-        Answer {
+        ScrubAnswer {
             changed: self.mode == ScrubMode::Replace,
             conversations: self.looked,
             rewritten: self.rewritten(),
             erased: self.mode == ScrubMode::Replace && self.erased.is_none() && !self.has_traces,
-            items: self.parts.iter().map(Item::from).collect(),
+            items: self.parts.iter().map(ScrubItem::from).collect(),
             failed: failed.collect(),
         }
     }
 }
 
-impl<'a> From<&'a Part> for Item<'a> {
-    fn from(part: &'a Part) -> Self {
-        let findings = part.scrubbed.findings.iter().map(|finding| Found {
+impl<'a> From<&'a ScrubPart> for ScrubItem<'a> {
+    fn from(part: &'a ScrubPart) -> Self {
+        let findings = part.scrubbed.findings.iter().map(|finding| FindingShape {
             place: finding.place.as_str(),
             message: finding.message,
             rule: &finding.rule,
@@ -209,10 +209,10 @@ impl<'a> From<&'a Part> for Item<'a> {
         });
         let heads = part.scrubbed.heads.iter();
         let digests =
-            heads.map(|head| Changed { message: head.message, before: head.before, after: head.after });
+            heads.map(|head| ChangedHead { message: head.message, before: head.before, after: head.after });
         Self {
             conversation: part.conversation,
-            short: part.conversation.map(|id| Text(id.short())),
+            short: part.conversation.map(|id| JsonText(id.short())),
             findings: findings.collect(),
             rewritten: part.scrubbed.rewritten,
             digests: digests.collect(),

@@ -18,7 +18,7 @@ const NARROWEST: usize = 16;
 
 /// Whether each conversation is shown with its project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Projects {
+pub(super) enum ProjectDisplay {
     Shown,
     Left,
 }
@@ -27,7 +27,7 @@ pub(super) enum Projects {
 pub(super) fn draw(
     hits: &[SearchHit],
     conversations: &BTreeMap<ConversationId, StoredConversation>,
-    projects: Projects,
+    projects: ProjectDisplay,
     context: &Context,
 ) -> Result<(), Failure> {
     let paint = context.paint();
@@ -52,7 +52,7 @@ pub(super) fn draw(
                 let id = paint.apply(Meaning::Id, hit.conversation.short().as_str());
                 writeln!(output, "{title}  {id}")?;
                 let project = stored.and_then(|stored| stored.conversation.project.as_deref());
-                if let Some(project) = project.filter(|_| projects == Projects::Shown) {
+                if let Some(project) = project.filter(|_| projects == ProjectDisplay::Shown) {
                     writeln!(output, "{}", paint.apply(Meaning::Dim, &clean::line(project)))?;
                 }
                 above = Some(hit.conversation);

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::context::Context;
 use crate::error::Failure;
-use crate::shapes::Page;
+use crate::shapes::PageShape;
 use crate::source;
 use crate::ui::{clean, period, quote};
 
@@ -72,7 +72,7 @@ enum Sort {
 
 /// A message that was found, as programs read it.
 #[derive(Serialize)]
-struct Hit<'a> {
+struct HitShape<'a> {
     conversation: ConversationId,
     message: MessageId,
     role: Role,
@@ -96,7 +96,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     if found.items.is_empty() {
         return tell_nothing(&args, &search, &archive, context);
     }
-    let projects = if args.all_projects { draw::Projects::Shown } else { draw::Projects::Left };
+    let projects = if args.all_projects { draw::ProjectDisplay::Shown } else { draw::ProjectDisplay::Left };
     draw::draw(&found.items, &conversations, projects, context)?;
     if let Some(cursor) = &found.next_cursor {
         context.note(&format!("There are more: {}", args.command_for(&["--cursor", cursor])));
@@ -177,14 +177,14 @@ fn page<'a>(
     found: &'a Listed<SearchHit>,
     conversations: &'a BTreeMap<ConversationId, StoredConversation>,
     search: &Search,
-) -> Result<Page<'a, Hit<'a>>, Failure> {
-    let items: Vec<Hit<'_>> = found
+) -> Result<PageShape<'a, HitShape<'a>>, Failure> {
+    let items: Vec<HitShape<'_>> = found
         .items
         .iter()
         .map(|hit| {
             let stored = conversations.get(&hit.conversation);
             let (message, snippet) = (hit.read()?, hit.snippet()?);
-            Ok(Hit {
+            Ok(HitShape {
                 conversation: hit.conversation,
                 message: hit.message,
                 role: message.role,
@@ -201,7 +201,7 @@ fn page<'a>(
         && found.next_cursor.is_none()
         && (search.order == SearchOrder::Newest || items.len() < search.limit);
     let total = is_everything.then_some(items.len() as u64);
-    Ok(Page { items, next_cursor: found.next_cursor.as_deref(), total })
+    Ok(PageShape { items, next_cursor: found.next_cursor.as_deref(), total })
 }
 
 /// Says that nothing was found, and where else there is something.

@@ -26,12 +26,12 @@ impl Messages {
 }
 
 /// Why writing ended early.
-enum Ended<E> {
+enum EarlyEnd<E> {
     Read(Error),
     Write(E),
 }
 
-impl<E> From<Error> for Ended<E> {
+impl<E> From<Error> for EarlyEnd<E> {
     fn from(error: Error) -> Self {
         Self::Read(error)
     }
@@ -41,12 +41,12 @@ impl Serialize for Messages {
     fn serialize<S: Serializer>(&self, output: S) -> Result<S::Ok, S::Error> {
         let path = self.unread.take().ok_or_else(|| S::Error::custom("the messages were written before"))?;
         let mut list = output.serialize_seq(Some(path.len()))?;
-        let written =
-            path.visit(|message| list.serialize_element(&MessageShape::from(message)).map_err(Ended::Write));
+        let written = path
+            .visit(|message| list.serialize_element(&MessageShape::from(message)).map_err(EarlyEnd::Write));
         match written {
             Ok(()) => list.end(),
-            Err(Ended::Write(error)) => Err(error),
-            Err(Ended::Read(error)) => {
+            Err(EarlyEnd::Write(error)) => Err(error),
+            Err(EarlyEnd::Read(error)) => {
                 let told = S::Error::custom(&error);
                 self.failure.set(Some(error));
                 Err(told)

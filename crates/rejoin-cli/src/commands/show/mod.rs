@@ -10,12 +10,12 @@ use serde::Serialize;
 use crate::context::Context;
 use crate::error::Failure;
 use crate::named;
-use crate::retention::{self, Ahead};
+use crate::retention::{self, ExpiryNotice};
 use crate::shapes::ConversationShape;
 
 use self::messages::Messages;
 pub(super) use self::request::Language;
-use self::transcript::{Length, Transcript};
+use self::transcript::{ResultLength, Transcript};
 
 /// Show a conversation
 ///
@@ -50,7 +50,7 @@ pub(crate) struct Args {
 }
 
 #[derive(Serialize)]
-struct Answer<'a> {
+struct ShowAnswer<'a> {
     conversation: ConversationShape<'a>,
     messages: &'a Messages,
 }
@@ -62,19 +62,25 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
         None => Named::Conversation(context.needed_conversation(&archive)?),
     };
     let mut stored = context.as_of(archive.now(), archive.conversation(named.conversation())?);
-    retention::date(&mut stored, Ahead::Any, &archive, context)?;
+    retention::date(&mut stored, ExpiryNotice::Any, &archive, context)?;
     let target = target(&args, named, &stored)?;
     if let Some(language) = args.view {
         return request::show(archive, &stored, target, language, context);
     }
-    show(&archive, &stored, target, if args.full { Length::Whole } else { Length::Short }, context)
+    show(
+        &archive,
+        &stored,
+        target,
+        if args.full { ResultLength::Whole } else { ResultLength::Short },
+        context,
+    )
 }
 
 fn show(
     archive: &Archive,
     stored: &StoredConversation,
     target: Option<MessageId>,
-    length: Length,
+    length: ResultLength,
     context: &Context,
 ) -> Result<(), Failure> {
     let archive = &archive.clone().passing_over_damage();
@@ -84,7 +90,7 @@ fn show(
         let active = context.active_conversation(archive)?;
         let messages = Messages::of(path);
         let conversation = ConversationShape::of(stored, active);
-        let written = context.answer_json(&Answer { conversation, messages: &messages });
+        let written = context.answer_json(&ShowAnswer { conversation, messages: &messages });
         return messages.failure().map_or(written, Err);
     }
     let clock = context.clock();

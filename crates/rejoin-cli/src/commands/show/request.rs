@@ -34,7 +34,7 @@ impl Language {
 }
 
 #[derive(Serialize)]
-struct Answer {
+struct RequestAnswer {
     request: Json,
     repairs: Vec<RepairShape>,
 }
@@ -55,8 +55,10 @@ pub(super) fn show(
     let body = body.ok_or_else(|| Failure::invalid("this provider takes no requests"))?;
     if context.is_json() {
         let request = Json::parse(&body)?;
-        return context
-            .answer_json(&Answer { request, repairs: repairs.iter().map(RepairShape::from).collect() });
+        return context.answer_json(&RequestAnswer {
+            request,
+            repairs: repairs.iter().map(RepairShape::from).collect(),
+        });
     }
     if context.surroundings.terminal.stdout {
         let shown = Json::parse(&body)?.pretty();

@@ -9,13 +9,13 @@ use rejoin::{
     Block, Json, Media, Message, MessageId, PathReader, PlainText, Role, StoredConversation, StoredMessage,
 };
 
-use crate::compaction::{Extent, facts, losses};
+use crate::compaction::{LossesExtent, facts, losses};
 use crate::error::Failure;
 use crate::prompt::attached_as;
 use crate::ui::cluster::clusters;
 use crate::ui::markdown::Markdown;
 use crate::ui::paint::{Meaning, Paint};
-use crate::ui::when::Clock;
+use crate::ui::when::WallClock;
 use crate::ui::{clean, fit, size};
 
 /// Spaces before what was said.
@@ -23,7 +23,7 @@ const INDENTATION: usize = 2;
 
 /// How much of a tool's answer is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Length {
+pub(super) enum ResultLength {
     Short,
     Whole,
 }
@@ -31,11 +31,11 @@ pub(super) enum Length {
 /// How to write.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Transcript<'a> {
-    pub(super) clock: &'a Clock,
+    pub(super) clock: &'a WallClock,
     pub(super) paint: Paint,
     /// The width of the terminal, if there is one.
     pub(super) screen: Option<usize>,
-    pub(super) length: Length,
+    pub(super) length: ResultLength,
 }
 
 impl Transcript<'_> {
@@ -99,7 +99,7 @@ impl Transcript<'_> {
                 Block::Text(text) if message.role == Role::Assistant => {
                     self.write_reply(&text.text, output)?;
                 }
-                Block::Text(text) if self.length == Length::Short && attached_as(text).is_none() => {
+                Block::Text(text) if self.length == ResultLength::Short && attached_as(text).is_none() => {
                     self.write_said(message, &text.text, output)?;
                 }
                 block => self.write_block(block, output)?,
@@ -126,8 +126,8 @@ impl Transcript<'_> {
         let told = format!("[compaction] {before} → {after} tokens, {kept} of the user kept; {lost}");
         self.write_text(Meaning::Dim, &told, output)?;
         let extent = match self.length {
-            Length::Short => Extent::Short,
-            Length::Whole => Extent::All,
+            ResultLength::Short => LossesExtent::Short,
+            ResultLength::Whole => LossesExtent::All,
         };
         let screen = self.screen.map(|columns| columns.saturating_sub(INDENTATION));
         for line in losses(&compaction.lost, extent, screen) {
@@ -169,7 +169,7 @@ impl Transcript<'_> {
 
     fn write_block(&self, block: &Block, output: &mut dyn Write) -> io::Result<()> {
         match block {
-            Block::Text(text) => match attached_as(text).filter(|_| self.length == Length::Short) {
+            Block::Text(text) => match attached_as(text).filter(|_| self.length == ResultLength::Short) {
                 Some(name) => self.write_tag(&format!("{name}; to see all: --full"), output),
                 None => self.write_text(Meaning::Plain, &text.text, output),
             },
@@ -201,7 +201,7 @@ impl Transcript<'_> {
 
     /// What a tool answered, cut to its beginning unless all of it was asked for.
     fn write_answer(&self, text: &str, output: &mut dyn Write) -> io::Result<()> {
-        if self.length == Length::Whole {
+        if self.length == ResultLength::Whole {
             return self.write_text(Meaning::Tool, text, output);
         }
         let (lines, more) = PlainText::beginning(text);
@@ -217,8 +217,8 @@ impl Transcript<'_> {
 
     fn brief(&self, json: &Json) -> String {
         match self.length {
-            Length::Whole => json.as_str().to_owned(),
-            Length::Short => fit::snippet(json.as_str(), PlainText::SHORT_ARGUMENTS),
+            ResultLength::Whole => json.as_str().to_owned(),
+            ResultLength::Short => fit::snippet(json.as_str(), PlainText::SHORT_ARGUMENTS),
         }
     }
 
@@ -291,14 +291,14 @@ mod tests {
     }
 
     /// A conversation of one message with these blocks, as it is shown.
-    fn shown(blocks: &str, screen: Option<usize>, length: Length) -> String {
+    fn shown(blocks: &str, screen: Option<usize>, length: ResultLength) -> String {
         let blocks: Vec<Block> = serde_json::from_str(blocks).unwrap();
         let archive = Archive::open("memory:").unwrap();
         let mut trip = archive.start(Conversation::titled("Lisbon\u{1b}[2J")).unwrap();
         let time = "2024-01-15T10:30:00Z".parse().unwrap();
         let receipt =
             trip.append(Message::new(Role::Assistant, blocks).at(time).labelled("a\u{7}b")).unwrap();
-        let clock = Clock::new(0, TimeZone::UTC);
+        let clock = WallClock::new(0, TimeZone::UTC);
         let transcript = Transcript { clock: &clock, paint: Paint::Plain, screen, length };
         let mut output = Vec::new();
         let path = archive.reader().path(trip.id(), None).unwrap();
@@ -351,7 +351,7 @@ k3f9aB (2024-01-15 10:30) [ASSISTANT] (a␇b)
   [from_the_future]
 ";
 
-        assert_eq!(shown(BLOCKS, Some(40), Length::Short), expected);
+        assert_eq!(shown(BLOCKS, Some(40), ResultLength::Short), expected);
     }
 
     #[test]
@@ -360,7 +360,7 @@ k3f9aB (2024-01-15 10:30) [ASSISTANT] (a␇b)
         let blocks =
             format!(r#"[{{"type":"tool_result","call_id":"c","output":"{long}\n2\n3\n4\n5\n6\n7\n8\n9"}}]"#);
 
-        let shown = [Length::Short, Length::Whole].map(|length| {
+        let shown = [ResultLength::Short, ResultLength::Whole].map(|length| {
             let shown = shown(&blocks, None, length);
             shown.lines().skip(5).map(str::to_owned).collect::<Vec<_>>().join("")
         });

@@ -11,7 +11,7 @@ const BEGINNING: usize = 2_000;
 
 /// How much of each text to keep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Extent {
+pub(super) enum TextExtent {
     /// Enough for a line; a message without text is told by its first block.
     Beginning,
     /// All of it.
@@ -19,7 +19,7 @@ pub(super) enum Extent {
 }
 
 #[derive(Debug)]
-pub(super) struct Item {
+pub(super) struct TreeItem {
     pub(super) id: MessageId,
     pub(super) parent: Option<MessageId>,
     pub(super) time: Time,
@@ -34,7 +34,7 @@ pub(super) struct Item {
     pub(super) is_head: bool,
 }
 
-impl Item {
+impl TreeItem {
     /// What is drawn before the text: the label, how a reply was cut short, and where branches end.
     pub(super) fn mark(&self) -> Option<String> {
         let branches = self.branches.iter().map(|branch| format!("branch: {}", branch.title));
@@ -49,22 +49,22 @@ impl Item {
 pub(super) fn read(
     archive: &Archive,
     stored: &StoredConversation,
-    extent: Extent,
-) -> Result<Vec<Item>, Failure> {
-    let mut items: Vec<Item> = Vec::new();
+    extent: TextExtent,
+) -> Result<Vec<TreeItem>, Failure> {
+    let mut items: Vec<TreeItem> = Vec::new();
     let everything = Selection::All { order: Order::OldestFirst, offset: 0, limit: u64::MAX };
     archive.reader().visit(stored.id, everything, &mut |seen| {
         let message = Message::from_body(seen.body)
             .map_err(|error| error.during(format!("read message `{}`", seen.id)))?;
-        items.push(Item {
+        items.push(TreeItem {
             id: seen.id,
             parent: seen.parent,
             time: message.created_at.unwrap_or(stored.created_at),
             role: message.role,
             cut_short: message.finish.clone().filter(|_| message.was_cut_short()),
             text: match extent {
-                Extent::Beginning => gist(&message).chars().take(BEGINNING).collect(),
-                Extent::Whole => message.text(),
+                TextExtent::Beginning => gist(&message).chars().take(BEGINNING).collect(),
+                TextExtent::Whole => message.text(),
             },
             label: seen.note.label.map(str::to_owned),
             branches: stored.branches.iter().filter(|branch| branch.head == seen.id).cloned().collect(),

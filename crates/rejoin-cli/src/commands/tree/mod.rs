@@ -11,10 +11,10 @@ use crate::context::Context;
 use crate::error::Failure;
 use crate::named;
 use crate::ui::paint::Meaning;
-use crate::ui::tree::{self, Drawing, Node, Style};
+use crate::ui::tree::{self, DrawnMessage, Style, TreeDrawing};
 use crate::ui::{clean, fit};
 
-use self::item::{Extent, Item};
+use self::item::{TextExtent, TreeItem};
 
 /// Show messages as a tree, most recently active branch last
 ///
@@ -74,7 +74,7 @@ fn answer(args: &Args, archive: &Archive, context: &Context) -> Result<(), Failu
         return Ok(());
     }
     let clock = context.clock();
-    let drawing = Drawing {
+    let drawing = TreeDrawing {
         style: args.style(context),
         clock: &clock,
         paint: context.paint(),
@@ -122,15 +122,15 @@ fn every_conversation(
 fn draw(
     archive: &Archive,
     stored: &StoredConversation,
-    drawing: &Drawing<'_>,
+    drawing: &TreeDrawing<'_>,
     page: &mut dyn Write,
 ) -> Result<(), Failure> {
-    let items = item::read(archive, stored, Extent::Beginning)?;
-    let marks: Vec<Option<String>> = items.iter().map(Item::mark).collect();
-    let nodes: Vec<Node<'_>> = items
+    let items = item::read(archive, stored, TextExtent::Beginning)?;
+    let marks: Vec<Option<String>> = items.iter().map(TreeItem::mark).collect();
+    let nodes: Vec<DrawnMessage<'_>> = items
         .iter()
         .zip(&marks)
-        .map(|(item, mark)| Node {
+        .map(|(item, mark)| DrawnMessage {
             id: item.id.as_str(),
             parent: item.parent.as_ref().map(MessageId::as_str),
             time: item.time.as_micros(),

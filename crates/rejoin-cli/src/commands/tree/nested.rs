@@ -7,10 +7,10 @@ use std::io::{self, Write};
 use rejoin::{Archive, Branch, ConversationId, MessageId, Role, StoredConversation, Time};
 use serde::Serialize;
 
-use super::item::{self, Extent, Item};
+use super::item::{self, TextExtent, TreeItem};
 use crate::context::Context;
 use crate::error::Failure;
-use crate::ui::forest::{Forest, Link};
+use crate::ui::forest::{Forest, ForestLink};
 use crate::ui::json;
 
 /// Answers with the trees of all these conversations.
@@ -27,7 +27,7 @@ pub(super) fn answer(
             write!(answer, ",")?;
         }
         has_tree = true;
-        write_trees(stored.id, &item::read(archive, stored, Extent::Whole)?, &mut answer)?;
+        write_trees(stored.id, &item::read(archive, stored, TextExtent::Whole)?, &mut answer)?;
     }
     writeln!(answer, "]}}")?;
     answer.flush()?;
@@ -35,33 +35,33 @@ pub(super) fn answer(
 }
 
 /// A step of the way through the trees.
-enum Step {
+enum TreeStep {
     /// Writes a message up to its children; the first of its siblings needs no comma.
     Open { position: usize, is_first: bool },
     /// Ends a message after its children.
     Close,
 }
 
-fn write_trees(conversation: ConversationId, items: &[Item], output: &mut dyn Write) -> io::Result<()> {
-    let links: Vec<Link<'_>> = items
+fn write_trees(conversation: ConversationId, items: &[TreeItem], output: &mut dyn Write) -> io::Result<()> {
+    let links: Vec<ForestLink<'_>> = items
         .iter()
-        .map(|item| Link {
+        .map(|item| ForestLink {
             id: item.id.as_str(),
             parent: item.parent.as_ref().map(MessageId::as_str),
             time: item.time.as_micros(),
         })
         .collect();
     let forest = Forest::grow(&links);
-    let mut waiting: Vec<Step> = steps(forest.roots()).collect();
+    let mut waiting: Vec<TreeStep> = steps(forest.roots()).collect();
     while let Some(step) = waiting.pop() {
         match step {
-            Step::Close => output.write_all(b"]}")?,
-            Step::Open { position, is_first } => {
+            TreeStep::Close => output.write_all(b"]}")?,
+            TreeStep::Open { position, is_first } => {
                 if !is_first {
                     output.write_all(b",")?;
                 }
                 write_open(conversation, &items[position], output)?;
-                waiting.push(Step::Close);
+                waiting.push(TreeStep::Close);
                 waiting.extend(steps(forest.children(position)));
             }
         }
@@ -70,14 +70,14 @@ fn write_trees(conversation: ConversationId, items: &[Item], output: &mut dyn Wr
 }
 
 /// The siblings, last first, as they are taken from the end.
-fn steps(siblings: &[usize]) -> impl Iterator<Item = Step> {
-    let open = |(place, &position): (usize, &usize)| Step::Open { position, is_first: place == 0 };
+fn steps(siblings: &[usize]) -> impl Iterator<Item = TreeStep> {
+    let open = |(place, &position): (usize, &usize)| TreeStep::Open { position, is_first: place == 0 };
     siblings.iter().enumerate().map(open).rev()
 }
 
 /// What is told of a message beside its children.
 #[derive(Serialize)]
-struct Shape<'a> {
+struct NestedShape<'a> {
     id: MessageId,
     role: Role,
     created_at: Time,
@@ -94,11 +94,11 @@ struct Shape<'a> {
 }
 
 /// Writes a message as an object that is left open in its children.
-fn write_open(conversation: ConversationId, item: &Item, output: &mut dyn Write) -> io::Result<()> {
+fn write_open(conversation: ConversationId, item: &TreeItem, output: &mut dyn Write) -> io::Result<()> {
     let mut object = Vec::new();
     json::write(
         &mut object,
-        &Shape {
+        &NestedShape {
             id: item.id,
             role: item.role,
             created_at: item.time,
@@ -119,8 +119,8 @@ fn write_open(conversation: ConversationId, item: &Item, output: &mut dyn Write)
 mod tests {
     use super::*;
 
-    fn item(id: &str, parent: Option<&str>) -> Item {
-        Item {
+    fn item(id: &str, parent: Option<&str>) -> TreeItem {
+        TreeItem {
             id: id.parse().expect("it is an id"),
             parent: parent.map(|parent| parent.parse().expect("it is an id")),
             time: Time::from_micros(0),
@@ -133,7 +133,7 @@ mod tests {
         }
     }
 
-    fn written(items: &[Item]) -> String {
+    fn written(items: &[TreeItem]) -> String {
         let mut output = Vec::new();
         write_trees(ConversationId::from_bytes([7; 16]), items, &mut output).expect("memory does not fail");
         String::from_utf8(output).expect("only text is written")
@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn a_very_deep_conversation_is_written_without_recursion() {
         let id = |place: usize| format!("m{place}");
-        let items: Vec<Item> = (0..100_000)
+        let items: Vec<TreeItem> = (0..100_000)
             .map(|place: usize| item(&id(place), place.checked_sub(1).map(id).as_deref()))
             .collect();
 

@@ -14,8 +14,8 @@ use crate::commands::vault::unfinished::Unfinished;
 use crate::commands::vault::{Kinds, beside, explain_keys, new_slot, slots, vault_url};
 use crate::context::Context;
 use crate::error::{Failure, Kind};
-use crate::ui::consent::Shown;
-use crate::ui::json::Text;
+use crate::ui::consent::ConsentText;
+use crate::ui::json::JsonText;
 use crate::ui::progress::Unit;
 use crate::vault::{explain, new_passphrase};
 
@@ -75,17 +75,17 @@ pub(super) struct DecryptArgs {
 #[derive(Serialize)]
 struct Moved<'a> {
     #[serde(flatten)]
-    held: backup::Held,
+    held: backup::BackupContents,
     #[serde(flatten)]
-    now: Now<'a>,
+    now: ConvertAnswer<'a>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    slots: Vec<slots::Slot<'a>>,
+    slots: Vec<slots::NewSlotAnswer<'a>>,
 }
 
 /// Where conversations are kept, and whether the old store is erased.
 #[derive(Serialize)]
-struct Now<'a> {
-    store: Text<&'a StoreUrl>,
+struct ConvertAnswer<'a> {
+    store: JsonText<&'a StoreUrl>,
     erased: bool,
 }
 
@@ -272,9 +272,9 @@ fn move_all(
     noted.end(context)?;
     if context.is_json() {
         return context.answer_json(&Moved {
-            held: backup::Held::from(&converted.contents),
-            now: Now { store: Text(to), erased },
-            slots: added.iter().map(slots::Slot::from).collect(),
+            held: backup::BackupContents::from(&converted.contents),
+            now: ConvertAnswer { store: JsonText(to), erased },
+            slots: added.iter().map(slots::NewSlotAnswer::from).collect(),
         });
     }
     let mut answer = context.answer();
@@ -333,7 +333,7 @@ fn catch_up(
 
 fn is_wanted(from: &StoreUrl, old: Old, context: &Context) -> bool {
     old != Old::Ask
-        || context.confirm(&Shown::line(&format!("Erase the old store {from}?")), false.into()).is_ok()
+        || context.confirm(&ConsentText::line(&format!("Erase the old store {from}?")), false.into()).is_ok()
 }
 
 /// Erases the old store, after what was written to it meanwhile was copied as well.
@@ -397,7 +397,7 @@ fn erase_rest(from: &StoreUrl, to: &StoreUrl, context: &Context) -> Result<(), F
     audit(to, action(to), &[], context);
     noted.map_or(Ok(()), |noted| noted.end(context))?;
     if context.is_json() {
-        return context.answer_json(&Now { store: Text(to), erased: true });
+        return context.answer_json(&ConvertAnswer { store: JsonText(to), erased: true });
     }
     let mut answer = context.answer();
     writeln!(answer, "Erased what was left of {from}.")?;

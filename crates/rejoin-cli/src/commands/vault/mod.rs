@@ -15,8 +15,8 @@ use serde::Serialize;
 
 use crate::context::Context;
 use crate::error::Failure;
-use crate::ui::consent::Shown;
-use crate::ui::json::Text;
+use crate::ui::consent::ConsentText;
+use crate::ui::json::JsonText;
 use crate::vault::{explain, new_passphrase_from};
 
 /// Encrypt conversations and manage their keys
@@ -40,7 +40,7 @@ enum Action {
     Init(slots::InitArgs),
     Status(status::Args),
     AddSlot(slots::AddArgs),
-    RemoveSlot(slots::RemoveArgs),
+    RemoveSlot(slots::RemoveSlotArgs),
     Rotate(slots::RotateArgs),
     Accept(AcceptArgs),
     Encrypt(convert::EncryptArgs),
@@ -89,7 +89,7 @@ impl Kinds {
 /// What is accepted and what was used before, as programs read it.
 #[derive(Serialize)]
 struct Accepted<'a> {
-    accepted: Text<&'a StoreUrl>,
+    accepted: JsonText<&'a StoreUrl>,
     vault: Option<VaultId>,
     before: Option<VaultId>,
 }
@@ -118,7 +118,7 @@ fn accept(args: &AcceptArgs, context: &Context) -> Result<(), Failure> {
     let found = found.map(|status| status.vault);
     let (told, question) = told_to_accept(before, found);
     told.into_iter().for_each(|line| context.note(&line));
-    context.confirm(&Shown::line(question), args.yes.into())?;
+    context.confirm(&ConsentText::line(question), args.yes.into())?;
     url.accept(&access).map_err(|error| explain_keys(&url, error))?;
     if found.is_some() {
         let ids = [("vault", found), ("before", before)];
@@ -127,7 +127,7 @@ fn accept(args: &AcceptArgs, context: &Context) -> Result<(), Failure> {
         noted::audit(&url, AuditAction::Accepted, &facts, context);
     }
     if context.is_json() {
-        return context.answer_json(&Accepted { accepted: Text(&url), vault: found, before });
+        return context.answer_json(&Accepted { accepted: JsonText(&url), vault: found, before });
     }
     context.note(if found.is_some() {
         "The vault is accepted as it is."

@@ -12,8 +12,8 @@ use crate::commands::vault::switch::use_store;
 use crate::commands::vault::{Kinds, explain_keys, new_passphrase_from, new_slot, vault_url};
 use crate::context::Context;
 use crate::error::Failure;
-use crate::ui::consent::Shown;
-use crate::ui::json::Text;
+use crate::ui::consent::ConsentText;
+use crate::ui::json::JsonText;
 use crate::ui::progress::Unit;
 use crate::ui::size;
 use crate::vault::new_passphrase;
@@ -61,7 +61,7 @@ pub(super) struct AddArgs {
 #[command(after_help = "\
 Examples:
   rejoin vault remove-slot 0f3a9c1e5b7d2468")]
-pub(super) struct RemoveArgs {
+pub(super) struct RemoveSlotArgs {
     /// The slot's ID, from `rejoin vault status`
     slot: String,
 
@@ -93,13 +93,13 @@ pub(super) struct RotateArgs {
 /// A vault that was made, as programs read it.
 #[derive(Serialize)]
 struct Made<'a> {
-    store: Text<&'a StoreUrl>,
-    slots: Vec<Slot<'a>>,
+    store: JsonText<&'a StoreUrl>,
+    slots: Vec<NewSlotAnswer<'a>>,
 }
 
 /// A slot that was made, as programs read it.
 #[derive(Serialize)]
-pub(super) struct Slot<'a> {
+pub(super) struct NewSlotAnswer<'a> {
     id: SlotId,
     kind: SlotKind,
     /// It is kept nowhere, so it is told here.
@@ -109,7 +109,7 @@ pub(super) struct Slot<'a> {
 
 /// Keys that were replaced, as programs read it.
 #[derive(Serialize)]
-struct Replaced<'a> {
+struct ReplacedKeysAnswer<'a> {
     epoch: u64,
     keys: u64,
     unreadable: u64,
@@ -147,8 +147,8 @@ pub(super) fn init(args: &InitArgs, context: &Context) -> Result<(), Failure> {
     drop(keys);
     // A recovery key is shown before anything else can fail, for it is kept nowhere.
     if context.is_json() {
-        let slots = added.iter().map(Slot::from).collect();
-        let answered = context.answer_json(&Made { store: Text(&url), slots });
+        let slots = added.iter().map(NewSlotAnswer::from).collect();
+        let answered = context.answer_json(&Made { store: JsonText(&url), slots });
         answered.inspect_err(|_| warn_of_keys(&added, context))?;
         return use_store(&url, context).map(drop);
     }
@@ -182,13 +182,13 @@ pub(super) fn add(args: &AddArgs, context: &Context) -> Result<(), Failure> {
     let facts = [("slot", fact(&added.id.to_string())), ("kind", fact(&added.kind.as_str()))];
     audit(&url, AuditAction::SlotAdded, &facts, context);
     if context.is_json() {
-        let answered = context.answer_json(&Slot::from(&added));
+        let answered = context.answer_json(&NewSlotAnswer::from(&added));
         return answered.inspect_err(|_| warn_of_keys(&[added], context));
     }
     show_added(&[added], context)
 }
 
-pub(super) fn remove(args: &RemoveArgs, context: &Context) -> Result<(), Failure> {
+pub(super) fn remove(args: &RemoveSlotArgs, context: &Context) -> Result<(), Failure> {
     let url = vault_url(context)?;
     let id: SlotId = args.slot.parse().map_err(|error| {
         Failure::from(error).hint("run `rejoin vault status` to see the ids of the slots")
@@ -202,7 +202,8 @@ pub(super) fn remove(args: &RemoveArgs, context: &Context) -> Result<(), Failure
     };
     let keys = url.keys(&context.access()?, Existing::Needed).map_err(|error| explain_keys(&url, error))?;
     keys.check_removal(id).map_err(explained)?;
-    context.confirm(&Shown::line(&format!("Remove slot {id} and rotate the keys?")), args.yes.into())?;
+    context
+        .confirm(&ConsentText::line(&format!("Remove slot {id} and rotate the keys?")), args.yes.into())?;
     let rotated = keys.remove_slot(id, Time::now()).map_err(explained)?;
     audit(
         &url,
@@ -247,7 +248,7 @@ fn reencrypt(keys: &Keys, context: &Context) -> rejoin::Result<Reencrypted> {
 
 fn answer_rotated(rotated: &Rotated, sealed: Option<&Reencrypted>, context: &Context) -> Result<(), Failure> {
     if context.is_json() {
-        return context.answer_json(&Replaced {
+        return context.answer_json(&ReplacedKeysAnswer {
             epoch: rotated.epoch,
             keys: rotated.keys,
             unreadable: rotated.unreadable,
@@ -308,7 +309,7 @@ fn answer_rotated(rotated: &Rotated, sealed: Option<&Reencrypted>, context: &Con
     Ok(())
 }
 
-impl<'a> From<&'a Added> for Slot<'a> {
+impl<'a> From<&'a Added> for NewSlotAnswer<'a> {
     fn from(added: &'a Added) -> Self {
         let recovery_key = added.recovery_key.as_ref().and_then(|key| key.as_text());
         Self { id: added.id, kind: added.kind, recovery_key }

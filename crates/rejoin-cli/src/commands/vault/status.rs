@@ -23,7 +23,7 @@ pub(super) struct Args {}
 
 /// What opens the vault, as programs read it.
 #[derive(Serialize)]
-struct Answer<'a> {
+struct VaultStatusAnswer<'a> {
     vault: VaultId,
     epoch: u64,
     rotating: bool,
@@ -35,7 +35,7 @@ pub(super) fn run(_args: Args, context: &Context) -> Result<(), Failure> {
     let url = vault_url(context)?;
     let status = url.vault_status(&context.access()?).map_err(|error| explain_keys(&url, error))?;
     if context.is_json() {
-        context.answer_json(&Answer::from(&status))?;
+        context.answer_json(&VaultStatusAnswer::from(&status))?;
         return warn_of_replacement(&url, &status, context);
     }
     let clock = context.clock();
@@ -101,7 +101,7 @@ fn warn_of_copies(url: &StoreUrl, context: &Context) {
     }
 }
 
-impl<'a> From<&'a VaultStatus> for Answer<'a> {
+impl<'a> From<&'a VaultStatus> for VaultStatusAnswer<'a> {
     fn from(status: &'a VaultStatus) -> Self {
         Self {
             vault: status.vault,

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::context::Context;
-use crate::durable::{self, Existing};
+use crate::durable::{self, ExistingFile};
 use crate::error::Failure;
 
 /// What is noted of a conversion.
@@ -68,7 +68,7 @@ impl Unfinished {
     pub(super) fn write(&self, context: &Context) -> Result<(), Failure> {
         let path = self.path(context)?;
         let text = serde_json::to_vec(self).expect("it is plain data");
-        durable::place(&path, &text, Existing::Goes)
+        durable::place(&path, &text, ExistingFile::Goes)
             .map_err(|error| Failure::io(format!("write `{}`", path.display()), error))
     }
 

@@ -5,7 +5,7 @@ use rejoin_agent::Api;
 
 use super::After;
 use super::branches::{head, in_prompt, last_said, nothing_said, settled};
-use crate::compaction::{self as words, Extent};
+use crate::compaction::{self as words, LossesExtent};
 use crate::error::Failure;
 use crate::named;
 use crate::prompt::{self, LossReport, Prompt, choose};
@@ -53,7 +53,7 @@ fn report(prompt: &Prompt<'_>) -> Result<After, Failure> {
     let stored = archive.conversation(prompt.session.conversation())?;
     let head = head(prompt)?;
     match words::newest(archive, &stored, head)? {
-        Some(report) => report.answer(&stored, Extent::All, prompt.context)?,
+        Some(report) => report.answer(&stored, LossesExtent::All, prompt.context)?,
         None => prompt.line(Meaning::Plain, "This conversation is not compacted.")?,
     }
     Ok(After::Stay)

@@ -5,12 +5,12 @@ use super::listing::command_line;
 use crate::error::Failure;
 use crate::named;
 use crate::prompt::{Keeping, Prompt};
-use crate::talk::{FirstSave, Overrides, Session, Start, which};
+use crate::talk::{FirstSave, Session, SessionOverrides, Start, which};
 use crate::ui::paint::Meaning;
 
 /// Starts a new conversation. The one before is kept.
 pub(super) fn clear(prompt: &mut Prompt<'_>, _: &str) -> Result<After, Failure> {
-    let overrides = Overrides { title: None, ..prompt.overrides.clone() };
+    let overrides = SessionOverrides { title: None, ..prompt.overrides.clone() };
     prompt.begin(&prompt.fresh_start(), &overrides)?;
     prompt.line(Meaning::Plain, "Conversation history cleared.")?;
     Ok(After::Stay)
@@ -26,7 +26,7 @@ pub(super) fn resume(prompt: &mut Prompt<'_>, name: &str) -> Result<After, Failu
     let chosen = which::choose(prompt.context, &prompt.session.archive, name)?;
     let Some(start) = chosen else { return Ok(After::Stay) };
     // What the conversation was held with counts for more than what this run began with.
-    prompt.begin(&start, &Overrides::default())?;
+    prompt.begin(&start, &SessionOverrides::default())?;
     prompt.redraw()?;
     prompt.greet()?;
     Ok(After::Stay)
@@ -57,7 +57,7 @@ pub(super) fn show(prompt: &mut Prompt<'_>, _: &str) -> Result<After, Failure> {
 
 impl Prompt<'_> {
     /// Takes up another conversation in the place of this one.
-    pub(super) fn begin(&mut self, start: &Start, overrides: &Overrides) -> Result<(), Failure> {
+    pub(super) fn begin(&mut self, start: &Start, overrides: &SessionOverrides) -> Result<(), Failure> {
         let context = self.context;
         let next =
             self.runtime.block_on(async { Session::begin(context, start, overrides, FirstSave::AtOnce) })?;

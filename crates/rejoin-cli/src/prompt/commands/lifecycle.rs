@@ -4,25 +4,25 @@ use super::After;
 use crate::error::Failure;
 use crate::git::commit_session;
 use crate::prompt::{Keeping, Prompt};
-use crate::talk::stop::End;
+use crate::talk::stop::StopMode;
 use crate::ui::paint::Meaning;
 
 /// Pauses the conversation and leaves.
 pub(super) fn stop(prompt: &mut Prompt<'_>, _: &str) -> Result<After, Failure> {
-    end(prompt, End::Pause, None)
+    end(prompt, StopMode::Pause, None)
 }
 
 /// Pauses the conversation and leaves. The way back is in the spelling that was typed.
 pub(super) fn stop_conversation(prompt: &mut Prompt<'_>, _: &str) -> Result<After, Failure> {
-    end(prompt, End::Pause, Some("/workspace.resume"))
+    end(prompt, StopMode::Pause, Some("/workspace.resume"))
 }
 
 /// Marks the conversation as done and leaves.
 pub(super) fn complete(prompt: &mut Prompt<'_>, _: &str) -> Result<After, Failure> {
-    end(prompt, End::Complete, None)
+    end(prompt, StopMode::Complete, None)
 }
 
-fn end(prompt: &mut Prompt<'_>, end: End, way_back: Option<&str>) -> Result<After, Failure> {
+fn end(prompt: &mut Prompt<'_>, end: StopMode, way_back: Option<&str>) -> Result<After, Failure> {
     if prompt.keeping != Keeping::Kept {
         return Ok(After::Leave);
     }

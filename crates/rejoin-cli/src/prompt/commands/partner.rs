@@ -9,15 +9,15 @@ use crate::compaction::{self, share};
 use crate::context::Context;
 use crate::error::Failure;
 use crate::prompt::Prompt;
-use crate::provider::{self, Known};
-use crate::talk::{Asker, Overrides, Partner, partner};
+use crate::provider::{self, KnownProvider};
+use crate::talk::{HintPlace, Partner, SessionOverrides, partner};
 use crate::ui::paint::Meaning;
 use crate::ui::size;
 
 /// Asks another model from here on, or tells which is asked.
 pub(super) fn model(prompt: &mut Prompt<'_>, model: &str) -> Result<After, Failure> {
     if !model.is_empty() {
-        let overrides = Overrides { model: Some(model.to_owned()), ..prompt.overrides.clone() };
+        let overrides = SessionOverrides { model: Some(model.to_owned()), ..prompt.overrides.clone() };
         ask_instead(prompt, overrides)?;
     }
     tell(prompt)
@@ -29,14 +29,14 @@ pub(super) fn provider(prompt: &mut Prompt<'_>, named: &str) -> Result<After, Fa
     let mut words = named.split_whitespace().map(str::to_owned);
     if let (Some(provider), model) = (words.next(), words.next()) {
         let provider = Some(provider);
-        let overrides = Overrides { provider, model, base_url: None, ..prompt.overrides.clone() };
+        let overrides = SessionOverrides { provider, model, base_url: None, ..prompt.overrides.clone() };
         ask_instead(prompt, overrides)?;
     }
     tell(prompt)
 }
 
-fn ask_instead(prompt: &mut Prompt<'_>, overrides: Overrides) -> Result<(), Failure> {
-    let overrides = Overrides { asker: Asker::Prompt, ..overrides };
+fn ask_instead(prompt: &mut Prompt<'_>, overrides: SessionOverrides) -> Result<(), Failure> {
+    let overrides = SessionOverrides { asker: HintPlace::Prompt, ..overrides };
     let Partner { provider, model } = partner(prompt.context, &overrides)?;
     let settings = compaction::settings(&prompt.context.config, provider.as_ref(), &model);
     let talk = &mut prompt.session.talk;
@@ -55,7 +55,7 @@ pub(super) fn models(prompt: &mut Prompt<'_>, _: &str) -> Result<After, Failure>
     if talk.provider().api() == Api::Offline {
         return Err(Failure::invalid("no model is configured").hint("choose a provider with /provider NAME"));
     }
-    let known = Known::named(&context.config, name);
+    let known = KnownProvider::named(&context.config, name);
     let offered = known.as_ref().map(|known| prompt.runtime.block_on(provider::models(context, known)));
     let names = match offered {
         Some(Ok(names)) => names,
@@ -73,7 +73,7 @@ pub(super) fn models(prompt: &mut Prompt<'_>, _: &str) -> Result<After, Failure>
     Ok(After::Stay)
 }
 
-fn configured(context: &Context, known: Option<&Known>, own: &str) -> Vec<String> {
+fn configured(context: &Context, known: Option<&KnownProvider>, own: &str) -> Vec<String> {
     let model = known.and_then(|known| known.model.clone());
     let names = context.config.models().into_keys().chain(model).chain([own.to_owned()]);
     names.collect::<BTreeSet<String>>().into_iter().collect()

@@ -4,7 +4,7 @@ use rejoin::{Block, ToolResult};
 
 use super::After;
 use crate::error::Failure;
-use crate::prompt::{Prompt, Thinking};
+use crate::prompt::{Prompt, ThinkingDisplay};
 use crate::ui::paint::Meaning;
 use crate::ui::{clean, fit};
 
@@ -27,8 +27,8 @@ pub(super) fn tools(prompt: &mut Prompt<'_>, _: &str) -> Result<After, Failure> 
 /// Shows thinking as it arrives, or folds it to one line again.
 pub(super) fn thinking(prompt: &mut Prompt<'_>, _: &str) -> Result<After, Failure> {
     let (thinking, told) = match prompt.thinking {
-        Thinking::Folded => (Thinking::Shown, "Thinking is shown as it arrives."),
-        Thinking::Shown => (Thinking::Folded, "Thinking is folded to one line."),
+        ThinkingDisplay::Folded => (ThinkingDisplay::Shown, "Thinking is shown as it arrives."),
+        ThinkingDisplay::Shown => (ThinkingDisplay::Folded, "Thinking is folded to one line."),
     };
     prompt.thinking = thinking;
     prompt.line(Meaning::Plain, told)?;

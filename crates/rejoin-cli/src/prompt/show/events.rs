@@ -8,33 +8,33 @@ use rejoin_agent::{Compacted, Piece, Stop, TurnEvent};
 use serde::Serialize;
 
 use super::super::Keeping;
-use super::{Course, End, Show, figures};
+use super::{Course, TurnDisplay, TurnEnd, figures};
 use crate::context::Context;
 use crate::error::Failure;
 use crate::shapes::Within;
-use crate::talk::Unsaved;
+use crate::talk::UnsavedReason;
 use crate::ui;
 
 /// A turn for a program.
 #[derive(Debug)]
-pub(crate) struct Events<'a> {
+pub(crate) struct EventDisplay<'a> {
     context: &'a Context,
     keeping: Keeping,
     state: SavingState,
 }
 
-impl<'a> Events<'a> {
+impl<'a> EventDisplay<'a> {
     pub(crate) fn new(context: &'a Context, keeping: Keeping) -> Self {
         Self { context, keeping, state: SavingState::Saved }
     }
 }
 
 /// Tells that nothing is saved, before anything else.
-pub(super) fn tell_unsaved(unsaved: &Unsaved) -> Result<(), Failure> {
-    tell(&Told::NotSaving { reason: unsaved.reason(), message: unsaved.to_string() })
+pub(super) fn tell_unsaved(unsaved: &UnsavedReason) -> Result<(), Failure> {
+    tell(&EventLine::NotSaving { reason: unsaved.reason(), message: unsaved.to_string() })
 }
 
-fn tell(event: &Told<'_>) -> Result<(), Failure> {
+fn tell(event: &EventLine<'_>) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     ui::json::write(&mut out, event)?;
     out.write_all(b"\n")?;
@@ -46,7 +46,7 @@ fn tell(event: &Told<'_>) -> Result<(), Failure> {
 /// program can judge a call that was refused.
 #[derive(Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
-enum Told<'a> {
+enum EventLine<'a> {
     NotSaving { reason: &'static str, message: String },
     NotSaved { messages: usize, reason: &'a str },
     SavedAgain,
@@ -59,16 +59,16 @@ enum Told<'a> {
     ToolEnded { call: String, output: String, is_error: bool, seconds: f64 },
     Redacted { rules: &'a [Redacted] },
     Saved(Receipt),
-    ConversationDeleted(Deleted),
+    ConversationDeleted(DeletedShape),
     Compacting,
     Compacted(Shorter),
     Warning { message: String },
-    Done(Done),
+    Done(DoneShape),
 }
 
 /// A conversation that is gone, and the one that goes on in its place.
 #[derive(Serialize)]
-struct Deleted {
+struct DeletedShape {
     deleted: ConversationId,
     #[serde(flatten)]
     within: Within,
@@ -87,17 +87,17 @@ struct Shorter {
 
 /// How a turn ended.
 #[derive(Serialize)]
-struct Done {
+struct DoneShape {
     #[serde(flatten)]
     within: Within,
     finish: &'static str,
     #[serde(flatten)]
-    figures: Option<Figures>,
+    figures: Option<FiguresShape>,
 }
 
 /// What a turn that was not interrupted took.
 #[derive(Serialize)]
-struct Figures {
+struct FiguresShape {
     usage: Used,
     cost: Option<f64>,
     window: Filled,
@@ -117,14 +117,14 @@ struct Filled {
     of: Option<u64>,
 }
 
-impl Show for Events<'_> {
+impl TurnDisplay for EventDisplay<'_> {
     fn event(&mut self, event: TurnEvent) -> Result<Course, Failure> {
         let told = match event {
-            TurnEvent::Piece(Piece::Text(text)) => Told::Text { text },
-            TurnEvent::Piece(Piece::Thinking(text)) => Told::Thinking { text },
-            TurnEvent::Piece(Piece::Call { name }) => Told::ToolAsked { tool: name },
+            TurnEvent::Piece(Piece::Text(text)) => EventLine::Text { text },
+            TurnEvent::Piece(Piece::Thinking(text)) => EventLine::Thinking { text },
+            TurnEvent::Piece(Piece::Call { name }) => EventLine::ToolAsked { tool: name },
             TurnEvent::Piece(Piece::Again { reason, failed, wait }) => {
-                Told::Retry { reason, failed, wait_seconds: wait.as_secs_f64() }
+                EventLine::Retry { reason, failed, wait_seconds: wait.as_secs_f64() }
             }
             TurnEvent::Approve { tool, plan, input, answer } => {
                 // Nobody is asked, and the model is told so.
@@ -132,10 +132,16 @@ impl Show for Events<'_> {
                 // Between the values of JSON a line break means as much as a space, and an event is one line.
                 let input =
                     Json::parse(input.as_str().replace(['\n', '\r'], " ")).expect("it was JSON before");
-                Told::Refused { tool, summary: plan.summary, detail: plan.detail, rule: plan.rule, input }
+                EventLine::Refused {
+                    tool,
+                    summary: plan.summary,
+                    detail: plan.detail,
+                    rule: plan.rule,
+                    input,
+                }
             }
-            TurnEvent::ToolStarted { call, summary } => Told::ToolStarted { call, summary },
-            TurnEvent::ToolEnded { call, output, took } => Told::ToolEnded {
+            TurnEvent::ToolStarted { call, summary } => EventLine::ToolStarted { call, summary },
+            TurnEvent::ToolEnded { call, output, took } => EventLine::ToolEnded {
                 call,
                 is_error: output.is_error,
                 output: super::tool::text(&output),
@@ -145,14 +151,14 @@ impl Show for Events<'_> {
             TurnEvent::Saved(_) if self.keeping != Keeping::Kept => return Ok(Course::Go),
             TurnEvent::Saved(receipt) => {
                 if !receipt.redacted.is_empty() {
-                    tell(&Told::Redacted { rules: &receipt.redacted })?;
+                    tell(&EventLine::Redacted { rules: &receipt.redacted })?;
                 }
-                Told::Saved(receipt)
+                EventLine::Saved(receipt)
             }
             TurnEvent::BegunAgain(BegunAgain { deleted, conversation }) => {
-                Told::ConversationDeleted(Deleted { deleted, within: conversation.into() })
+                EventLine::ConversationDeleted(DeletedShape { deleted, within: conversation.into() })
             }
-            TurnEvent::Compacting => Told::Compacting,
+            TurnEvent::Compacting => EventLine::Compacting,
             TurnEvent::Compacted(Compacted {
                 message,
                 summary,
@@ -160,8 +166,10 @@ impl Show for Events<'_> {
                 tokens_after,
                 trimmed,
                 lost,
-            }) => Told::Compacted(Shorter { message, summary, tokens_before, tokens_after, trimmed, lost }),
-            TurnEvent::Warning(message) => Told::Warning { message },
+            }) => {
+                EventLine::Compacted(Shorter { message, summary, tokens_before, tokens_after, trimmed, lost })
+            }
+            TurnEvent::Warning(message) => EventLine::Warning { message },
             _ => return Ok(Course::Go),
         };
         tell(&told)?;
@@ -179,16 +187,16 @@ impl Show for Events<'_> {
         self.state = state.clone();
         match state {
             SavingState::Waiting { messages, reason } => {
-                tell(&Told::NotSaved { messages: *messages, reason })
+                tell(&EventLine::NotSaved { messages: *messages, reason })
             }
-            SavingState::Saved => tell(&Told::SavedAgain),
+            SavingState::Saved => tell(&EventLine::SavedAgain),
         }
     }
 
-    fn end(&mut self, end: &End) -> Result<(), Failure> {
+    fn end(&mut self, end: &TurnEnd) -> Result<(), Failure> {
         match end {
-            End::Complete { ended, conversation, model, fullness } => {
-                let figures = Figures {
+            TurnEnd::Complete { ended, conversation, model, fullness } => {
+                let figures = FiguresShape {
                     usage: Used { input_tokens: ended.input_tokens, output_tokens: ended.output_tokens },
                     cost: figures::cost(
                         ended.input_tokens,
@@ -199,14 +207,14 @@ impl Show for Events<'_> {
                     seconds: ended.took.as_secs_f64(),
                 };
                 let within = Within::from(*conversation);
-                tell(&Told::Done(Done { within, finish: word(ended.stop), figures: Some(figures) }))
+                tell(&EventLine::Done(DoneShape { within, finish: word(ended.stop), figures: Some(figures) }))
             }
-            End::Interrupted { conversation, .. } => {
+            TurnEnd::Interrupted { conversation, .. } => {
                 let within = Within::from(*conversation);
-                tell(&Told::Done(Done { within, finish: "interrupted", figures: None }))
+                tell(&EventLine::Done(DoneShape { within, finish: "interrupted", figures: None }))
             }
             // The error is told on stderr, as with every other command.
-            End::Failed | End::Compacted => Ok(()),
+            TurnEnd::Failed | TurnEnd::Compacted => Ok(()),
         }
     }
 }

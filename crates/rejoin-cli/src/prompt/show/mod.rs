@@ -15,17 +15,17 @@ use std::time::Duration;
 use rejoin::{ConversationId, SavingState};
 use rejoin_agent::{Ended, Fullness, TurnEvent};
 
-use self::events::Events;
+use self::events::EventDisplay;
 pub(super) use self::figures::cost;
-use self::plain::Plain;
+use self::plain::PlainDisplay;
 pub(crate) use self::plain::again;
 pub(super) use self::redraw::redraw;
-use self::screen::Screen;
-pub(crate) use self::screen::Thinking;
+use self::screen::ScreenDisplay;
+pub(crate) use self::screen::ThinkingDisplay;
 use super::Keeping;
 use crate::context::Context;
 use crate::error::Failure;
-use crate::talk::Unsaved;
+use crate::talk::UnsavedReason;
 pub(crate) use crate::ui::keyboard::Hushed;
 use crate::ui::paint::{Meaning, Paint};
 use crate::ui::{clean, fit, page};
@@ -40,7 +40,7 @@ const ROWS: usize = 24;
 pub(crate) const TICK: Duration = Duration::from_millis(100);
 
 /// Shows a turn while it happens.
-pub(crate) trait Show {
+pub(crate) trait TurnDisplay {
     /// Shows what happened, and answers when an answer is asked for.
     fn event(&mut self, event: TurnEvent) -> Result<Course, Failure>;
 
@@ -51,7 +51,7 @@ pub(crate) trait Show {
     fn saving(&mut self, state: &SavingState) -> Result<(), Failure>;
 
     /// The turn is over.
-    fn end(&mut self, end: &End) -> Result<(), Failure>;
+    fn end(&mut self, end: &TurnEnd) -> Result<(), Failure>;
 }
 
 /// Whether a turn goes on.
@@ -91,7 +91,7 @@ impl LossReport {
 
 /// How a turn ended.
 #[derive(Debug)]
-pub(crate) enum End {
+pub(crate) enum TurnEnd {
     Complete {
         ended: Ended,
         conversation: ConversationId,
@@ -100,7 +100,7 @@ pub(crate) enum End {
     },
     /// It was stopped.
     Interrupted {
-        kept: Kept,
+        kept: ArrivedReply,
         conversation: ConversationId,
     },
     /// It failed; why is told elsewhere.
@@ -111,7 +111,7 @@ pub(crate) enum End {
 
 /// Whether anything of a reply had arrived when it was stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kept {
+pub(crate) enum ArrivedReply {
     Part,
     Nothing,
 }
@@ -128,15 +128,15 @@ pub(crate) fn columns() -> usize {
 }
 
 /// The size of the screen now.
-pub(super) fn screen() -> page::Screen {
+pub(super) fn screen() -> page::ScreenSize {
     let size = terminal_size::terminal_size_of(io::stdout());
     let columns = size.map(|(columns, _)| usize::from(columns.0)).filter(|columns| *columns > 0);
     let rows = size.map(|(_, rows)| usize::from(rows.0)).filter(|rows| *rows > 0);
-    page::Screen { columns: columns.unwrap_or(COLUMNS), rows: rows.unwrap_or(ROWS) }
+    page::ScreenSize { columns: columns.unwrap_or(COLUMNS), rows: rows.unwrap_or(ROWS) }
 }
 
 /// Tells a program that nothing is saved. A person was told when the talk began.
-pub(crate) fn tell_unsaved(context: &Context, unsaved: &Unsaved) -> Result<(), Failure> {
+pub(crate) fn tell_unsaved(context: &Context, unsaved: &UnsavedReason) -> Result<(), Failure> {
     if context.is_json() { events::tell_unsaved(unsaved) } else { Ok(()) }
 }
 
@@ -146,15 +146,15 @@ pub(crate) fn tell_unsaved(context: &Context, unsaved: &Unsaved) -> Result<(), F
 pub(crate) fn choose<'a>(
     context: &'a Context,
     keeping: Keeping,
-    thinking: Thinking,
+    thinking: ThinkingDisplay,
     state: &SavingState,
     report: LossReport,
-) -> Box<dyn Show + 'a> {
+) -> Box<dyn TurnDisplay + 'a> {
     if context.is_json() {
-        Box::new(Events::new(context, keeping))
+        Box::new(EventDisplay::new(context, keeping))
     } else if context.surroundings.terminal.stdout {
-        Box::new(Screen::new(context, thinking, state, report, io::stdout()))
+        Box::new(ScreenDisplay::new(context, thinking, state, report, io::stdout()))
     } else {
-        Box::new(Plain::new(context, report))
+        Box::new(PlainDisplay::new(context, report))
     }
 }

@@ -7,13 +7,13 @@ use std::time::Duration;
 use rejoin::{Block, SavingState};
 use rejoin_agent::{Piece, Plan, TurnEvent};
 
-use super::{Course, End, Kept, LossReport, Show, approve, figures, tool};
+use super::{ArrivedReply, Course, LossReport, TurnDisplay, TurnEnd, approve, figures, tool};
 use crate::compaction::{COMPACTING, STOPPED, notice};
 use crate::context::Context;
 use crate::error::Failure;
-use crate::redaction::Taken;
+use crate::redaction::TakenSecrets;
 use crate::talk::banner;
-use crate::ui::consent::Shown;
+use crate::ui::consent::ConsentText;
 use crate::ui::paint::Paint;
 use crate::ui::quote::argument;
 
@@ -24,20 +24,20 @@ pub(super) const SAVED_AGAIN: &str = "Saved again.";
 
 /// A turn for a pipe.
 #[derive(Debug)]
-pub(crate) struct Plain<'a> {
+pub(crate) struct PlainDisplay<'a> {
     context: &'a Context,
     calls: HashMap<String, String>,
     is_in_line: bool,
     is_unsaved: bool,
     is_compacting: bool,
     report: LossReport,
-    taken: Taken,
+    taken: TakenSecrets,
 }
 
-impl<'a> Plain<'a> {
+impl<'a> PlainDisplay<'a> {
     pub(crate) fn new(context: &'a Context, report: LossReport) -> Self {
         let calls = HashMap::new();
-        let taken = Taken::default();
+        let taken = TakenSecrets::default();
         Self { context, calls, is_in_line: false, is_unsaved: false, is_compacting: false, report, taken }
     }
 
@@ -72,7 +72,7 @@ impl<'a> Plain<'a> {
     }
 }
 
-impl Show for Plain<'_> {
+impl TurnDisplay for PlainDisplay<'_> {
     fn event(&mut self, event: TurnEvent) -> Result<Course, Failure> {
         match event {
             TurnEvent::Piece(piece) => self.piece(piece)?,
@@ -142,20 +142,20 @@ impl Show for Plain<'_> {
         Ok(())
     }
 
-    fn end(&mut self, end: &End) -> Result<(), Failure> {
+    fn end(&mut self, end: &TurnEnd) -> Result<(), Failure> {
         self.end_line()?;
         if let Some(told) = self.taken.told() {
             self.context.note(&told);
         }
         match end {
-            End::Interrupted { .. } if self.is_compacting => self.context.note(STOPPED),
-            End::Interrupted { kept: Kept::Part, .. } => {
+            TurnEnd::Interrupted { .. } if self.is_compacting => self.context.note(STOPPED),
+            TurnEnd::Interrupted { kept: ArrivedReply::Part, .. } => {
                 self.context.note("Stopped. What had arrived is kept.");
             }
-            End::Interrupted { kept: Kept::Nothing, .. }
-            | End::Complete { .. }
-            | End::Failed
-            | End::Compacted => {}
+            TurnEnd::Interrupted { kept: ArrivedReply::Nothing, .. }
+            | TurnEnd::Complete { .. }
+            | TurnEnd::Failed
+            | TurnEnd::Compacted => {}
         }
         Ok(())
     }
@@ -171,10 +171,10 @@ pub(crate) fn again(reason: &str, failed: u32, wait: Duration) -> String {
 }
 
 /// That a call needed a decision, and what to type to permit it.
-pub(super) fn refused(tool: &str, plan: &Plan) -> Shown {
+pub(super) fn refused(tool: &str, plan: &Plan) -> ConsentText {
     let wish = lower_first(&plan.summary);
     let rule = argument(&plan.rule);
-    Shown::line(&format!(
+    ConsentText::line(&format!(
         "Not allowed, because nobody is here to ask: {tool} wanted to {wish}. To allow it: --allow {rule}"
     ))
 }

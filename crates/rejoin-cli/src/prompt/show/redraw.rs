@@ -7,7 +7,7 @@ use rejoin_agent::Output;
 
 use super::{own_line, tool};
 use crate::ui::markdown::Markdown;
-use crate::ui::page::Screen;
+use crate::ui::page::ScreenSize;
 use crate::ui::paint::{Meaning, Paint};
 use crate::ui::{clean, escape, fit, size};
 
@@ -51,13 +51,13 @@ impl Redrawn {
 pub(crate) fn redraw(
     messages: &[&Message],
     typed: fn(&Message) -> String,
-    screen: Screen,
+    screen: ScreenSize,
     paint: Paint,
 ) -> Redrawn {
     let columns = screen.columns.max(1);
     let around: usize = AROUND.iter().map(|line| line.div_ceil(columns)).sum();
     let room = screen.rows.saturating_sub(GAPS + around).max(LEAST);
-    let drawing = Drawing { typed, columns, paint };
+    let drawing = Redrawing { typed, columns, paint };
     let mut pieces: Vec<Vec<String>> = Vec::new();
     let (mut used, mut above, mut is_cut) = (0, messages.len(), false);
     for (place, message) in messages.iter().enumerate().rev() {
@@ -96,13 +96,13 @@ fn drop_lone_replies(pieces: &mut Vec<Vec<String>>, messages: &[&Message]) -> us
     lone
 }
 
-struct Drawing {
+struct Redrawing {
     typed: fn(&Message) -> String,
     columns: usize,
     paint: Paint,
 }
 
-impl Drawing {
+impl Redrawing {
     /// The lines of a message; `later` is what follows it, where the results of its calls are.
     fn message(&self, message: &Message, later: &[&Message]) -> Vec<String> {
         match message.role {
@@ -247,7 +247,7 @@ mod tests {
 
     fn drawn(messages: &[Message], columns: usize, rows: usize) -> Redrawn {
         let messages: Vec<&Message> = messages.iter().collect();
-        redraw(&messages, Message::text, Screen { columns, rows }, Paint::Plain)
+        redraw(&messages, Message::text, ScreenSize { columns, rows }, Paint::Plain)
     }
 
     fn exchange(number: usize) -> [Message; 2] {

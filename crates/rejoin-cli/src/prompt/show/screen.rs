@@ -7,19 +7,21 @@ use std::time::Instant;
 use rejoin::{Block, SavingState};
 use rejoin_agent::{Piece, Stop, TurnEvent};
 
-use super::waiting::Waiting;
-use super::{Course, End, Kept, LossReport, Show, approve, columns, figures, own_line, tool};
+use super::waiting::WaitingLine;
+use super::{
+    ArrivedReply, Course, LossReport, TurnDisplay, TurnEnd, approve, columns, figures, own_line, tool,
+};
 use crate::compaction::{COMPACTING, STOPPED, notice};
 use crate::context::Context;
 use crate::error::Failure;
-use crate::redaction::Taken;
+use crate::redaction::TakenSecrets;
 use crate::talk::banner;
 use crate::ui::markdown::Markdown;
 use crate::ui::paint::{Meaning, Paint};
 
 /// Whether thinking is shown, or folded to one line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Thinking {
+pub(crate) enum ThinkingDisplay {
     #[default]
     Folded,
     Shown,
@@ -27,15 +29,15 @@ pub(crate) enum Thinking {
 
 /// A turn on a terminal.
 #[derive(Debug)]
-pub(crate) struct Screen<'a, Out: Write> {
+pub(crate) struct ScreenDisplay<'a, Out: Write> {
     context: &'a Context,
     out: Out,
     paint: Paint,
-    thinking: Thinking,
+    thinking: ThinkingDisplay,
     text: Markdown,
     thought: Markdown,
     thinking_since: Option<Instant>,
-    waiting: Option<Waiting>,
+    waiting: Option<WaitingLine>,
     /// What the calls of this turn are called, by their ids.
     calls: HashMap<String, String>,
     /// The calls under way, with what they do.
@@ -43,14 +45,14 @@ pub(crate) struct Screen<'a, Out: Write> {
     is_unsaved: bool,
     is_compacting: bool,
     report: LossReport,
-    taken: Taken,
+    taken: TakenSecrets,
 }
 
-impl<'a, Out: Write> Screen<'a, Out> {
+impl<'a, Out: Write> ScreenDisplay<'a, Out> {
     /// Begins a turn. What is known about saving is not told again.
     pub(crate) fn new(
         context: &'a Context,
-        thinking: Thinking,
+        thinking: ThinkingDisplay,
         state: &SavingState,
         report: LossReport,
         out: Out,
@@ -64,13 +66,13 @@ impl<'a, Out: Write> Screen<'a, Out> {
             text: Markdown::new(paint),
             thought: Markdown::dim(paint),
             thinking_since: None,
-            waiting: Some(Waiting::for_what("Waiting for the reply")),
+            waiting: Some(WaitingLine::for_what("Waiting for the reply")),
             calls: HashMap::new(),
             running: Vec::new(),
             is_unsaved: *state != SavingState::Saved,
             is_compacting: false,
             report,
-            taken: Taken::default(),
+            taken: TakenSecrets::default(),
         }
     }
 
@@ -82,7 +84,7 @@ impl<'a, Out: Write> Screen<'a, Out> {
                     self.thinking_since = Some(Instant::now());
                     self.wait_for("Thinking");
                 }
-                if self.thinking == Thinking::Shown {
+                if self.thinking == ThinkingDisplay::Shown {
                     let shown = self.thought.push(&text, columns());
                     self.print(&shown)?;
                 }
@@ -92,7 +94,7 @@ impl<'a, Out: Write> Screen<'a, Out> {
                 let shown = self.text.push(&text, columns());
                 self.print(&shown)?;
                 if self.waiting.is_none() {
-                    self.waiting = Some(Waiting::for_more("Waiting for more"));
+                    self.waiting = Some(WaitingLine::for_more("Waiting for more"));
                 }
             }
             Piece::Call { name } => {
@@ -119,7 +121,7 @@ impl<'a, Out: Write> Screen<'a, Out> {
 
     /// What is waited for from now on, on a terminal that can clear a line.
     fn wait_for(&mut self, what: &str) {
-        self.waiting = Some(Waiting::for_what(what));
+        self.waiting = Some(WaitingLine::for_what(what));
     }
 
     /// Waits for the tools that run, or else for the reply that follows them.
@@ -187,7 +189,7 @@ impl<'a, Out: Write> Screen<'a, Out> {
     }
 }
 
-impl<Out: Write> Show for Screen<'_, Out> {
+impl<Out: Write> TurnDisplay for ScreenDisplay<'_, Out> {
     fn event(&mut self, event: TurnEvent) -> Result<Course, Failure> {
         match event {
             TurnEvent::Piece(piece) => self.piece(piece)?,
@@ -239,7 +241,7 @@ impl<Out: Write> Show for Screen<'_, Out> {
                 self.end_all()?;
                 self.is_compacting = true;
                 if self.is_lively() {
-                    self.waiting = Some(Waiting::at_once(COMPACTING));
+                    self.waiting = Some(WaitingLine::at_once(COMPACTING));
                     self.tick()?;
                 } else {
                     self.line(Meaning::Dim, COMPACTING)?;
@@ -288,14 +290,14 @@ impl<Out: Write> Show for Screen<'_, Out> {
         }
     }
 
-    fn end(&mut self, end: &End) -> Result<(), Failure> {
+    fn end(&mut self, end: &TurnEnd) -> Result<(), Failure> {
         self.end_all()?;
         self.clear_waiting()?;
         if let Some(told) = self.taken.told() {
             self.line(Meaning::Warning, &told)?;
         }
         match end {
-            End::Complete { ended, model, fullness, .. } => {
+            TurnEnd::Complete { ended, model, fullness, .. } => {
                 match ended.stop {
                     Stop::Length => self.line(Meaning::Warning, "The reply reached its limit of tokens.")?,
                     Stop::Refused => self.line(Meaning::Warning, "The provider stopped the reply.")?,
@@ -306,14 +308,14 @@ impl<Out: Write> Show for Screen<'_, Out> {
                     None => Ok(()),
                 }
             }
-            End::Interrupted { .. } if self.is_compacting => self.line(Meaning::Warning, STOPPED),
-            End::Interrupted { kept: Kept::Part, .. } => {
+            TurnEnd::Interrupted { .. } if self.is_compacting => self.line(Meaning::Warning, STOPPED),
+            TurnEnd::Interrupted { kept: ArrivedReply::Part, .. } => {
                 self.line(Meaning::Warning, "Stopped. What had arrived is kept.")
             }
-            End::Interrupted { kept: Kept::Nothing, .. } => {
+            TurnEnd::Interrupted { kept: ArrivedReply::Nothing, .. } => {
                 self.line(Meaning::Warning, "Stopped. Your message is kept; nothing of a reply had arrived.")
             }
-            End::Failed | End::Compacted => Ok(()),
+            TurnEnd::Failed | TurnEnd::Compacted => Ok(()),
         }
     }
 }
@@ -328,11 +330,16 @@ mod tests {
 
     use super::*;
 
-    fn told(events: Vec<TurnEvent>, end: &End) -> String {
+    fn told(events: Vec<TurnEvent>, end: &TurnEnd) -> String {
         let context = Context::imagined();
         let mut out = Vec::new();
-        let mut screen =
-            Screen::new(&context, Thinking::Folded, &SavingState::Saved, LossReport::Here, &mut out);
+        let mut screen = ScreenDisplay::new(
+            &context,
+            ThinkingDisplay::Folded,
+            &SavingState::Saved,
+            LossReport::Here,
+            &mut out,
+        );
         for event in events {
             screen.event(event).unwrap();
         }
@@ -340,9 +347,9 @@ mod tests {
         String::from_utf8(out).unwrap()
     }
 
-    fn complete() -> End {
+    fn complete() -> TurnEnd {
         let took = Duration::from_millis(4_200);
-        End::Complete {
+        TurnEnd::Complete {
             ended: Ended { stop: Stop::Length, input_tokens: 12, output_tokens: 3, took },
             conversation: ConversationId::new(Time::from_micros(0), [0; 10]),
             model: "m".to_owned(),
@@ -387,8 +394,8 @@ mod tests {
             lost: Vec::new(),
         };
         let ends = [
-            (vec![TurnEvent::Compacting, TurnEvent::Compacted(compacted)], End::Compacted),
-            (vec![TurnEvent::Compacting, TurnEvent::Warning("No summary.".to_owned())], End::Failed),
+            (vec![TurnEvent::Compacting, TurnEvent::Compacted(compacted)], TurnEnd::Compacted),
+            (vec![TurnEvent::Compacting, TurnEvent::Warning("No summary.".to_owned())], TurnEnd::Failed),
             (vec![TurnEvent::Compacting], stopped()),
         ];
 
@@ -402,9 +409,9 @@ mod tests {
         assert_eq!(told, expected);
     }
 
-    fn stopped() -> End {
+    fn stopped() -> TurnEnd {
         let conversation = ConversationId::new(Time::from_micros(0), [0; 10]);
-        End::Interrupted { kept: Kept::Nothing, conversation }
+        TurnEnd::Interrupted { kept: ArrivedReply::Nothing, conversation }
     }
 
     #[test]
@@ -420,7 +427,7 @@ mod tests {
         let input = rejoin::Json::of(&"x").unwrap();
 
         let told =
-            told(vec![TurnEvent::Approve { tool: "run".to_owned(), plan, input, answer }], &End::Failed);
+            told(vec![TurnEvent::Approve { tool: "run".to_owned(), plan, input, answer }], &TurnEnd::Failed);
 
         let expected = "Not allowed, because nobody is here to ask: run wanted to run `rm x`. To allow it: --allow 'run(rm x)'\n";
         assert_eq!(told, expected);
@@ -431,8 +438,13 @@ mod tests {
     fn trouble_with_saving_is_told_once() {
         let context = Context::imagined();
         let mut out = Vec::new();
-        let mut screen =
-            Screen::new(&context, Thinking::Folded, &SavingState::Saved, LossReport::Here, &mut out);
+        let mut screen = ScreenDisplay::new(
+            &context,
+            ThinkingDisplay::Folded,
+            &SavingState::Saved,
+            LossReport::Here,
+            &mut out,
+        );
         let waiting = |messages| SavingState::Waiting { messages, reason: "the disk is full".to_owned() };
 
         for state in [waiting(1), waiting(2), SavingState::Saved, SavingState::Saved] {

@@ -17,7 +17,7 @@ const CLEAR: &str = "\r\u{1b}[K";
 
 /// A line that shows that something goes on.
 #[derive(Debug)]
-pub(super) struct Waiting {
+pub(super) struct WaitingLine {
     what: String,
     since: Instant,
     patience: Duration,
@@ -25,7 +25,7 @@ pub(super) struct Waiting {
     is_drawn: bool,
 }
 
-impl Waiting {
+impl WaitingLine {
     pub(super) fn for_what(what: &str) -> Self {
         Self { what: clean::line(what), since: Instant::now(), patience: PATIENCE, ticks: 0, is_drawn: false }
     }

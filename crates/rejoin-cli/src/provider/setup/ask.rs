@@ -10,7 +10,7 @@ const SHOWN: usize = 20;
 
 /// What was answered.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Answer {
+pub(super) enum MenuAnswer {
     /// The one at this place of the list.
     Listed(usize),
     /// A name that is not in the list.
@@ -20,7 +20,7 @@ pub(super) enum Answer {
 }
 
 /// Shows a list and asks for one of it, at the terminal.
-pub(super) fn choose(title: &str, question: &str, names: &[String]) -> Result<Answer, Failure> {
+pub(super) fn choose(title: &str, question: &str, names: &[String]) -> Result<MenuAnswer, Failure> {
     Ok(choose_with(title, question, names, &mut io::stdin().lock(), &mut io::stderr())?)
 }
 
@@ -30,7 +30,7 @@ fn choose_with(
     names: &[String],
     input: &mut impl BufRead,
     output: &mut impl Write,
-) -> io::Result<Answer> {
+) -> io::Result<MenuAnswer> {
     writeln!(output, "{title}:")?;
     let mut shown: Vec<usize> = (0..names.len()).collect();
     loop {
@@ -42,41 +42,41 @@ fn choose_with(
         }
         let prompt = format!("{question} (a number or a name; Enter to cancel): ");
         let Some(typed) = ask::ask(&prompt, input, output)?.filter(|typed| !typed.is_empty()) else {
-            return Ok(Answer::Nothing);
+            return Ok(MenuAnswer::Nothing);
         };
         match read(&typed, names) {
-            Found::One(place) => return Ok(Answer::Listed(place)),
-            Found::Several(places) => shown = places,
-            Found::NoSuchNumber => writeln!(output, "There is no number {}.", clean::line(&typed))?,
-            Found::None => return Ok(Answer::Typed(typed)),
+            MenuMatch::One(place) => return Ok(MenuAnswer::Listed(place)),
+            MenuMatch::Several(places) => shown = places,
+            MenuMatch::NoSuchNumber => writeln!(output, "There is no number {}.", clean::line(&typed))?,
+            MenuMatch::None => return Ok(MenuAnswer::Typed(typed)),
         }
     }
 }
 
-enum Found {
+enum MenuMatch {
     One(usize),
     Several(Vec<usize>),
     NoSuchNumber,
     None,
 }
 
-fn read(typed: &str, names: &[String]) -> Found {
+fn read(typed: &str, names: &[String]) -> MenuMatch {
     if let Some(place) = names.iter().position(|name| name == typed) {
-        return Found::One(place);
+        return MenuMatch::One(place);
     }
     if let Ok(number) = typed.parse::<usize>() {
         return match number.checked_sub(1).filter(|place| *place < names.len()) {
-            Some(place) => Found::One(place),
-            None => Found::NoSuchNumber,
+            Some(place) => MenuMatch::One(place),
+            None => MenuMatch::NoSuchNumber,
         };
     }
     let part = typed.to_lowercase();
     let is_meant = |place: &usize| names[*place].to_lowercase().contains(&part);
     let places: Vec<usize> = (0..names.len()).filter(is_meant).collect();
     match places.as_slice() {
-        [] => Found::None,
-        [place] => Found::One(*place),
-        _ => Found::Several(places),
+        [] => MenuMatch::None,
+        [place] => MenuMatch::One(*place),
+        _ => MenuMatch::Several(places),
     }
 }
 
@@ -84,7 +84,7 @@ fn read(typed: &str, names: &[String]) -> Found {
 mod tests {
     use super::*;
 
-    fn answered(typed: &str) -> (Answer, usize) {
+    fn answered(typed: &str) -> (MenuAnswer, usize) {
         let names = ["gpt-5", "gpt-5-mini", "o3"].map(str::to_owned);
         let mut output = Vec::new();
         let answer = choose_with("Models", "Model", &names, &mut typed.as_bytes(), &mut output).unwrap();
@@ -99,14 +99,14 @@ mod tests {
         let answers = typed.map(answered);
 
         let expected = [
-            (Answer::Listed(1), 1),
-            (Answer::Listed(0), 1),
-            (Answer::Listed(1), 1),
-            (Answer::Listed(2), 2),
-            (Answer::Listed(0), 2),
-            (Answer::Nothing, 1),
-            (Answer::Nothing, 1),
-            (Answer::Typed("other".to_owned()), 1),
+            (MenuAnswer::Listed(1), 1),
+            (MenuAnswer::Listed(0), 1),
+            (MenuAnswer::Listed(1), 1),
+            (MenuAnswer::Listed(2), 2),
+            (MenuAnswer::Listed(0), 2),
+            (MenuAnswer::Nothing, 1),
+            (MenuAnswer::Nothing, 1),
+            (MenuAnswer::Typed("other".to_owned()), 1),
         ];
         assert_eq!(answers, expected);
     }

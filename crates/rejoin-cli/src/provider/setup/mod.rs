@@ -12,17 +12,17 @@ use rejoin_agent::Api;
 use serde::Serialize;
 use tokio::runtime::Runtime;
 
-use self::ask::{Answer, choose};
+use self::ask::{MenuAnswer, choose};
 use self::candidates::candidates;
 use crate::config::Config;
 use crate::context::{Consent, Context};
 use crate::error::{Failure, Kind};
-use crate::provider::{Choice, Known, check, models, unknown};
+use crate::provider::{KnownProvider, ProviderChoice, check, models, unknown};
 use crate::ui::{clean, json};
 
 /// What is chosen beforehand, and whether anything may be asked.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Wanted {
+pub(crate) struct SetupRequest {
     pub(crate) provider: Option<String>,
     pub(crate) model: Option<String>,
     pub(crate) consent: Consent,
@@ -30,7 +30,7 @@ pub(crate) struct Wanted {
 
 /// The choice as programs read it.
 #[derive(Serialize)]
-struct Done<'a> {
+struct SetupAnswer<'a> {
     provider: &'a str,
     kind: &'static str,
     model: &'a str,
@@ -40,7 +40,7 @@ struct Done<'a> {
 }
 
 /// Chooses as far as that is not done, tests the choice and stores it.
-pub(crate) fn run(wanted: Wanted, runtime: &Runtime, context: &Context) -> Result<(), Failure> {
+pub(crate) fn run(wanted: SetupRequest, runtime: &Runtime, context: &Context) -> Result<(), Failure> {
     let terminal = context.surroundings.terminal;
     let is_asked = wanted.consent == Consent::Ask;
     if is_asked && !(terminal.stdin && terminal.stderr) {
@@ -80,7 +80,11 @@ pub(crate) fn offer(context: &Context, runtime: &Runtime) -> Result<Option<Optio
 }
 
 /// What the flags name, completed where there is one possibility only.
-fn named(wanted: &Wanted, runtime: &Runtime, context: &Context) -> Result<(Known, String), Failure> {
+fn named(
+    wanted: &SetupRequest,
+    runtime: &Runtime,
+    context: &Context,
+) -> Result<(KnownProvider, String), Failure> {
     let known = match &wanted.provider {
         Some(name) => of_name(name, context)?,
         None => {
@@ -116,8 +120,8 @@ fn named(wanted: &Wanted, runtime: &Runtime, context: &Context) -> Result<(Known
     Ok((known, model))
 }
 
-fn of_name(name: &str, context: &Context) -> Result<Known, Failure> {
-    let known = Known::named(&context.config, name).ok_or_else(|| unknown(&context.config, name))?;
+fn of_name(name: &str, context: &Context) -> Result<KnownProvider, Failure> {
+    let known = KnownProvider::named(&context.config, name).ok_or_else(|| unknown(&context.config, name))?;
     match known.api {
         Api::Offline => Err(Failure::usage(format!("`{name}` answers without a model"))
             .hint(format!("run `rejoin provider set {name}`"))),
@@ -131,7 +135,7 @@ fn asked(
     model: Option<String>,
     runtime: &Runtime,
     context: &Context,
-) -> Result<Option<(Known, String)>, Failure> {
+) -> Result<Option<(KnownProvider, String)>, Failure> {
     let known = match provider {
         Some(name) => of_name(name, context)?,
         None => {
@@ -139,11 +143,11 @@ fn asked(
             if found.is_empty() {
                 return Err(nothing_found());
             }
-            let titles: Vec<String> = found.iter().map(candidates::Candidate::told).collect();
+            let titles: Vec<String> = found.iter().map(candidates::ProviderCandidate::told).collect();
             match choose("Providers", "Provider", &titles)? {
-                Answer::Listed(place) => found.remove(place).known,
-                Answer::Typed(name) => of_name(&name, context)?,
-                Answer::Nothing => return Ok(None),
+                MenuAnswer::Listed(place) => found.remove(place).known,
+                MenuAnswer::Typed(name) => of_name(&name, context)?,
+                MenuAnswer::Nothing => return Ok(None),
             }
         }
     };
@@ -171,23 +175,23 @@ fn asked(
     }
 }
 
-fn ask_model(known: &Known, runtime: &Runtime, context: &Context) -> Result<Option<String>, Failure> {
+fn ask_model(known: &KnownProvider, runtime: &Runtime, context: &Context) -> Result<Option<String>, Failure> {
     let mut names = runtime.block_on(models(context, known))?;
     let title = format!("Models of {}", known.short_title());
     Ok(match choose(&title, "Model", &names)? {
-        Answer::Listed(place) => Some(names.remove(place)),
+        MenuAnswer::Listed(place) => Some(names.remove(place)),
         // A provider may have more than it lists.
-        Answer::Typed(name) => Some(name),
-        Answer::Nothing => None,
+        MenuAnswer::Typed(name) => Some(name),
+        MenuAnswer::Nothing => None,
     })
 }
 
-fn store(known: &Known, model: &str, context: &Context) -> Result<Option<Config>, Failure> {
+fn store(known: &KnownProvider, model: &str, context: &Context) -> Result<Option<Config>, Failure> {
     let name = known.name.as_str();
-    let choice = Choice { name, model: Some(model), ..Choice::default() };
+    let choice = ProviderChoice { name, model: Some(model), ..ProviderChoice::default() };
     let chosen = choice.store(context)?;
     if context.is_json() {
-        context.answer_json(&Done {
+        context.answer_json(&SetupAnswer {
             provider: name,
             kind: known.api.as_str(),
             model,
@@ -206,7 +210,7 @@ fn store(known: &Known, model: &str, context: &Context) -> Result<Option<Config>
     Ok(Some(config))
 }
 
-fn tell(known: &Known, model: &str, path: &Path, context: &Context) {
+fn tell(known: &KnownProvider, model: &str, path: &Path, context: &Context) {
     let (title, model) = (known.short_title(), clean::line(model));
     context.note(&format!("Stored in {}: {title}, model {model}.", path.display()));
 }

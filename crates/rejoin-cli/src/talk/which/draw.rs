@@ -5,7 +5,7 @@ use rejoin::StoredConversation;
 use crate::context::Context;
 use crate::talk::stop::summary_in_list;
 use crate::ui::paint::{Meaning, Paint};
-use crate::ui::when::Clock;
+use crate::ui::when::WallClock;
 use crate::ui::{clean, fit};
 
 /// Lines without a terminal may have any length, but a summary should stay one.
@@ -13,13 +13,13 @@ const WIDE: usize = 400;
 
 /// How to draw.
 #[derive(Debug)]
-pub(crate) struct Look {
-    clock: Clock,
+pub(crate) struct MatchLook {
+    clock: WallClock,
     paint: Paint,
     columns: usize,
 }
 
-impl Look {
+impl MatchLook {
     pub(crate) fn of(context: &Context) -> Self {
         Self { clock: context.clock(), paint: context.paint(), columns: context.columns().unwrap_or(WIDE) }
     }

@@ -14,7 +14,7 @@ const LIKELY_AN_ID: usize = 4;
 
 /// What a name led to.
 #[derive(Debug)]
-pub(crate) enum Found {
+pub(crate) enum NameMatch {
     One(Start),
     Several(Vec<StoredConversation>),
 }
@@ -25,10 +25,10 @@ pub(crate) fn named(
     archive: &Archive,
     name: &str,
     reach: Reach,
-) -> Result<Found, Failure> {
+) -> Result<NameMatch, Failure> {
     let name = name.trim();
     if let Ok(number) = name.parse::<usize>()
-        && let Some(id) = Numbers::recall(context, archive)?.numbered(number)
+        && let Some(id) = ListNumbers::recall(context, archive)?.numbered(number)
     {
         // It may have been deleted since the list was shown.
         return match archive.conversation(id) {
@@ -40,18 +40,18 @@ pub(crate) fn named(
     if let Ok(named) = by_id
         && name.len() >= LIKELY_AN_ID
     {
-        return Ok(Found::One(start_at(named)));
+        return Ok(NameMatch::One(start_at(named)));
     }
     let mut found = matching(all(context, archive, reach)?, name);
     match (found.len(), by_id) {
         (1, _) => Ok(one(found.remove(0))),
-        (0, Ok(named)) => Ok(Found::One(start_at(named))),
+        (0, Ok(named)) => Ok(NameMatch::One(start_at(named))),
         (0, Err(error)) if error.kind() == ErrorKind::Corrupt => Err(error.into()),
         (0, Err(error)) if error.kind() == ErrorKind::Invalid && !name.contains(char::is_whitespace) => {
             Err(names::explain(archive, name, error))
         }
         (0, Err(_)) => Err(elsewhere(context, archive, name)?),
-        _ => Ok(Found::Several(found)),
+        _ => Ok(NameMatch::Several(found)),
     }
 }
 
@@ -80,8 +80,8 @@ pub(crate) fn matching(items: Vec<StoredConversation>, text: &str) -> Vec<Stored
     titled.into_iter().chain(said.filter(|stored| is_alone || !stored.is_imported())).collect()
 }
 
-fn one(stored: StoredConversation) -> Found {
-    Found::One(Start::Conversation(stored.id.to_string()))
+fn one(stored: StoredConversation) -> NameMatch {
+    NameMatch::One(Start::Conversation(stored.id.to_string()))
 }
 
 fn start_at(named: Named) -> Start {
@@ -107,9 +107,9 @@ fn elsewhere(context: &Context, archive: &Archive, name: &str) -> Result<Failure
 
 /// The conversations of the list that was shown last in a project, by number.
 #[derive(Debug, Default)]
-pub(crate) struct Numbers(Vec<ConversationId>);
+pub(crate) struct ListNumbers(Vec<ConversationId>);
 
-impl Numbers {
+impl ListNumbers {
     /// Remembers a list as it is shown, in the store, so that there are no side files.
     pub(crate) fn remember(
         context: &Context,

@@ -7,8 +7,8 @@ use std::io::{self, Write};
 
 use rejoin::{Archive, StoredConversation};
 
-pub(crate) use self::draw::Look;
-pub(crate) use self::find::{Found, Numbers, matching, named};
+pub(crate) use self::draw::MatchLook;
+pub(crate) use self::find::{ListNumbers, NameMatch, matching, named};
 
 use crate::context::Context;
 use crate::error::Failure;
@@ -24,8 +24,8 @@ pub(crate) fn choose(context: &Context, archive: &Archive, name: &str) -> Result
         return pick(context, archive, Reach::Project);
     }
     match named(context, archive, name, Reach::Project)? {
-        Found::One(start) => Ok(Some(start)),
-        Found::Several(items) => ask(context, archive, items),
+        NameMatch::One(start) => Ok(Some(start)),
+        NameMatch::Several(items) => ask(context, archive, items),
     }
 }
 
@@ -44,14 +44,14 @@ pub(crate) fn ask(
     archive: &Archive,
     mut offered: Vec<StoredConversation>,
 ) -> Result<Option<Start>, Failure> {
-    let look = Look::of(context);
+    let look = MatchLook::of(context);
     let start = |stored: &StoredConversation| Start::Conversation(stored.id.to_string());
     loop {
         let mut answer = context.answer();
         write!(answer, "{}", look.list(&offered))?;
         answer.flush()?;
         drop(answer);
-        Numbers::remember(context, archive, &offered)?;
+        ListNumbers::remember(context, archive, &offered)?;
         let prompt = "Which conversation would you like to continue? (number or search) ";
         let typed = question::ask(prompt, &mut io::stdin().lock(), &mut io::stderr())?.unwrap_or_default();
         if typed.is_empty() {

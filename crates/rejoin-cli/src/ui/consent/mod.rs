@@ -5,14 +5,14 @@
 //! a sign such as `⟨U+202E⟩`. The bracket that begins a sign is always a sign itself, so two
 //! different texts never look the same.
 //!
-//! A question takes a [`Shown`], which only this module makes.
+//! A question takes a [`ConsentText`], which only this module makes.
 
 mod lookalike;
 mod page;
 mod rows;
 
-pub(crate) use page::{Desk, Paged, about_unseen, print_all, screen, show, show_before};
-pub(crate) use rows::Line;
+pub(crate) use page::{ConsentDesk, Paged, about_unseen, print_all, screen, show, show_before};
+pub(crate) use rows::ConsentLine;
 
 use rejoin::PlainText;
 use unicode_width::UnicodeWidthChar;
@@ -36,7 +36,7 @@ const MOST_MARKS: usize = 3;
 
 /// Text in the form in which somebody can agree to it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Shown {
+pub(crate) struct ConsentText {
     lines: Vec<String>,
     is_right_to_left: bool,
 }
@@ -49,7 +49,7 @@ enum Spaces {
     Kept,
 }
 
-impl Shown {
+impl ConsentText {
     /// A text on one line. A line break in it is a sign.
     pub(crate) fn line(text: &str) -> Self {
         Self::of([text], Spaces::Counted)

@@ -3,27 +3,27 @@
 
 use std::io::{self, Write};
 
-use super::Shown;
-use super::rows::{self, Line, Row};
-use crate::ui::keyboard::{self, Key};
-use crate::ui::page::Screen;
+use super::ConsentText;
+use super::rows::{self, ConsentLine, ConsentRow};
+use crate::ui::keyboard::{self, KeyPress};
+use crate::ui::page::ScreenSize;
 use crate::ui::paint::{Meaning, Paint};
 use crate::ui::{fit, size};
 
 /// The screen to draw for where no terminal says how large it is.
-const USUAL: Screen = Screen { columns: 80, rows: 24 };
+const USUAL: ScreenSize = ScreenSize { columns: 80, rows: 24 };
 
 /// Clears the row of a prompt that was answered.
 const CLEAR_ROW: &str = "\r\u{1b}[K";
 
 /// Where somebody is shown something and answers.
-pub(crate) struct Desk<'a> {
+pub(crate) struct ConsentDesk<'a> {
     pub(crate) out: &'a mut dyn Write,
     pub(crate) paint: Paint,
     /// The size of the screen now: it may change at any time.
-    pub(crate) screen: &'a dyn Fn() -> Screen,
+    pub(crate) screen: &'a dyn Fn() -> ScreenSize,
     /// Waits for a key.
-    pub(crate) key: &'a mut dyn FnMut() -> Key,
+    pub(crate) key: &'a mut dyn FnMut() -> KeyPress,
 }
 
 /// How far somebody was shown what there is.
@@ -32,14 +32,14 @@ pub(crate) enum Paged {
     /// To the end, except for so many rows.
     ToTheEnd { unseen: usize },
     /// Left before that, with this key, which is never a yes.
-    Left(Key),
+    Left(KeyPress),
 }
 
 /// Shows lines, leaving room for the question that follows, which depends on how many rows were not seen.
 pub(crate) fn show(
-    lines: &[Line],
+    lines: &[ConsentLine],
     question: &dyn Fn(usize) -> String,
-    desk: &mut Desk<'_>,
+    desk: &mut ConsentDesk<'_>,
 ) -> io::Result<Paged> {
     let (mut next, mut unseen) = ((0, 0), 0);
     let (mut columns, mut rows) = (0, Vec::new());
@@ -60,8 +60,8 @@ pub(crate) fn show(
         let to = to.min(rows.len() - 1);
         print(&rows[from..to], desk)?;
         match more(from, to, rows.len(), screen.columns, desk)? {
-            Turn::On => next = rows[to].place,
-            Turn::ToTheEnd => {
+            PageTurn::On => next = rows[to].place,
+            PageTurn::ToTheEnd => {
                 let last = rows.len() - (room - 1).clamp(1, rows.len() - to);
                 unseen += last - to;
                 if last > to {
@@ -72,28 +72,34 @@ pub(crate) fn show(
                 print(&rows[last..], desk)?;
                 return Ok(Paged::ToTheEnd { unseen });
             }
-            Turn::Away(key) => return Ok(Paged::Left(key)),
+            PageTurn::Away(key) => return Ok(Paged::Left(key)),
         }
     }
 }
 
 /// Shows a person at the terminal what a question to be answered with yes or no is about.
-pub(crate) fn show_before(what: &[Line], question: &Shown) -> io::Result<Paged> {
+pub(crate) fn show_before(what: &[ConsentLine], question: &ConsentText) -> io::Result<Paged> {
     let asked = |unseen| format!("{} [y/N] ", about_unseen(question, unseen).text());
     let mut desk =
-        Desk { out: &mut io::stderr(), paint: Paint::Plain, screen: &screen, key: &mut keyboard::key };
+        ConsentDesk { out: &mut io::stderr(), paint: Paint::Plain, screen: &screen, key: &mut keyboard::key };
     show(what, &asked, &mut desk)
 }
 
 /// Where to go from the end of a page.
-enum Turn {
+enum PageTurn {
     On,
     ToTheEnd,
-    Away(Key),
+    Away(KeyPress),
 }
 
 /// Waits at the end of a page that is not the last.
-fn more(from: usize, to: usize, all: usize, columns: usize, desk: &mut Desk<'_>) -> io::Result<Turn> {
+fn more(
+    from: usize,
+    to: usize,
+    all: usize,
+    columns: usize,
+    desk: &mut ConsentDesk<'_>,
+) -> io::Result<PageTurn> {
     let lines = format!("Lines {}-{to} of {all}", from + 1);
     let prompts = [
         format!("{lines}. Space: more, e: go to the end, n: no "),
@@ -106,11 +112,13 @@ fn more(from: usize, to: usize, all: usize, columns: usize, desk: &mut Desk<'_>)
         write!(desk.out, "{}", desk.paint.apply(Meaning::Dim, prompt))?;
         desk.out.flush()?;
         let turn = match (desk.key)() {
-            Key::Space | Key::Enter => Some(Turn::On),
-            Key::Letter('e') => Some(Turn::ToTheEnd),
-            key @ (Key::Letter('n' | 'v') | Key::Interrupt | Key::End) => Some(Turn::Away(key)),
+            KeyPress::Space | KeyPress::Enter => Some(PageTurn::On),
+            KeyPress::Letter('e') => Some(PageTurn::ToTheEnd),
+            key @ (KeyPress::Letter('n' | 'v') | KeyPress::Interrupt | KeyPress::End) => {
+                Some(PageTurn::Away(key))
+            }
             // A yes to what was not shown is no yes.
-            Key::Letter(_) | Key::Escape | Key::Other => None,
+            KeyPress::Letter(_) | KeyPress::Escape | KeyPress::Other => None,
         };
         match desk.paint {
             Paint::Colored => write!(desk.out, "{CLEAR_ROW}")?,
@@ -122,32 +130,32 @@ fn more(from: usize, to: usize, all: usize, columns: usize, desk: &mut Desk<'_>)
     }
 }
 
-fn print(rows: &[Row], desk: &mut Desk<'_>) -> io::Result<()> {
+fn print(rows: &[ConsentRow], desk: &mut ConsentDesk<'_>) -> io::Result<()> {
     rows.iter().try_for_each(|row| writeln!(desk.out, "{}", row.painted))
 }
 
 /// Prints lines where nobody is asked: no question follows that they could imitate.
-pub(crate) fn print_all(lines: &[Line], out: &mut dyn Write) -> io::Result<()> {
+pub(crate) fn print_all(lines: &[ConsentLine], out: &mut dyn Write) -> io::Result<()> {
     lines.iter().try_for_each(|line| writeln!(out, "{}", line.text()))
 }
 
 /// A question that says how much of what it is about was not shown.
-pub(crate) fn about_unseen(question: &Shown, unseen: usize) -> Shown {
+pub(crate) fn about_unseen(question: &ConsentText, unseen: usize) -> ConsentText {
     match unseen {
         0 => question.clone(),
         _ => {
             let lines = size::count(unseen as u64, "line was", "lines were");
-            Shown::line(&format!("{lines} not shown.")).before(question)
+            ConsentText::line(&format!("{lines} not shown.")).before(question)
         }
     }
 }
 
 /// The size of the terminal that somebody sits at, now.
-pub(crate) fn screen() -> Screen {
+pub(crate) fn screen() -> ScreenSize {
     let size = terminal_size::terminal_size_of(io::stdout())
         .or_else(|| terminal_size::terminal_size_of(io::stderr()))
         .or_else(|| terminal_size::terminal_size_of(io::stdin()));
     let size = size.map(|(columns, rows)| (usize::from(columns.0), usize::from(rows.0)));
     size.filter(|(columns, rows)| *columns > 0 && *rows > 0)
-        .map_or(USUAL, |(columns, rows)| Screen { columns, rows })
+        .map_or(USUAL, |(columns, rows)| ScreenSize { columns, rows })
 }

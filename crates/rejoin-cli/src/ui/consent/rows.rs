@@ -6,7 +6,7 @@
 
 use unicode_width::UnicodeWidthChar;
 
-use super::Shown;
+use super::ConsentText;
 use crate::ui::fit;
 use crate::ui::paint::{Meaning, Paint};
 
@@ -21,7 +21,7 @@ const TAKEN: usize = 3;
 
 /// A line before it is laid out.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Line {
+pub(crate) struct ConsentLine {
     text: String,
     meaning: Meaning,
     edge: Edge,
@@ -39,21 +39,21 @@ enum Edge {
 
 /// One row of the screen.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Row {
+pub(super) struct ConsentRow {
     /// Which line it belongs to, and where in the line it begins.
     pub(super) place: (usize, usize),
     pub(super) painted: String,
 }
 
-impl Line {
+impl ConsentLine {
     /// The lines of a text with an edge, each in the colour that `meaning` gives it.
-    pub(crate) fn edged(shown: &Shown, meaning: impl Fn(&str) -> Meaning) -> Vec<Self> {
+    pub(crate) fn edged(shown: &ConsentText, meaning: impl Fn(&str) -> Meaning) -> Vec<Self> {
         let line = |text: &String| Self { text: text.clone(), meaning: meaning(text), edge: Edge::Bar };
         shown.lines.iter().map(line).collect()
     }
 
     /// The lines of a report, which Rejoin laid out itself.
-    pub(crate) fn report(shown: &Shown) -> Vec<Self> {
+    pub(crate) fn report(shown: &ConsentText) -> Vec<Self> {
         let line = |text: &String| Self { text: text.clone(), meaning: Meaning::Plain, edge: Edge::Report };
         shown.lines.iter().map(line).chain(Self::notes(&[shown])).collect()
     }
@@ -69,14 +69,14 @@ impl Line {
     }
 
     /// What to know about texts before answering.
-    pub(crate) fn notes(all: &[&Shown]) -> Vec<Self> {
+    pub(crate) fn notes(all: &[&ConsentText]) -> Vec<Self> {
         let line = |text| Self { text, meaning: Meaning::Warning, edge: Edge::Own };
-        Shown::notes(all).into_iter().map(line).collect()
+        ConsentText::notes(all).into_iter().map(line).collect()
     }
 }
 
 /// Lays lines out for a screen of so many columns.
-pub(super) fn lay_out(lines: &[Line], columns: usize, paint: Paint) -> Vec<Row> {
+pub(super) fn lay_out(lines: &[ConsentLine], columns: usize, paint: Paint) -> Vec<ConsentRow> {
     let mut rows = Vec::new();
     for (number, line) in lines.iter().enumerate() {
         let pieces = match line.edge {
@@ -92,7 +92,7 @@ pub(super) fn lay_out(lines: &[Line], columns: usize, paint: Paint) -> Vec<Row> 
                 (Edge::Bar, _) => GOES_ON,
             };
             let painted = paint.apply(Meaning::Dim, edge) + &with_signs(&piece, line.meaning, paint);
-            rows.push(Row { place: (number, begins), painted });
+            rows.push(ConsentRow { place: (number, begins), painted });
             begins += piece.len();
         }
     }

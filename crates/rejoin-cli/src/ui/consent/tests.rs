@@ -45,7 +45,7 @@ fn read(lines: &[String]) -> String {
 }
 
 /// Puts rows together to the lines they were.
-fn joined(rows: &[rows::Row]) -> Vec<String> {
+fn joined(rows: &[rows::ConsentRow]) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for row in rows {
         match (row.painted.strip_prefix("│ "), row.painted.strip_prefix("┊ ")) {
@@ -76,18 +76,18 @@ fn hard_text() -> impl Strategy<Value = String> {
 proptest! {
     #[test]
     fn two_different_texts_never_look_the_same(text in hard_text(), columns in 1_usize..60) {
-        let shown = Shown::block(&text);
-        let rows = rows::lay_out(&Line::edged(&shown, |_| Meaning::Plain), columns, Paint::Plain);
+        let shown = ConsentText::block(&text);
+        let rows = rows::lay_out(&ConsentLine::edged(&shown, |_| Meaning::Plain), columns, Paint::Plain);
 
         prop_assert_eq!(read(&shown.lines), text.clone());
         prop_assert_eq!(read(&joined(&rows)), text.clone());
-        prop_assert_eq!(read_line(&Shown::line(&text).text()), text);
+        prop_assert_eq!(read_line(&ConsentText::line(&text).text()), text);
     }
 
     #[test]
     fn nothing_that_is_shown_acts_on_a_terminal(text in hard_text(), columns in 4_usize..60) {
-        let shown = Shown::block(&text);
-        let rows = rows::lay_out(&Line::edged(&shown, |_| Meaning::Plain), columns, Paint::Plain);
+        let shown = ConsentText::block(&text);
+        let rows = rows::lay_out(&ConsentLine::edged(&shown, |_| Meaning::Plain), columns, Paint::Plain);
 
         for row in rows {
             let acts = row.painted.chars().find(|letter| letter.is_control() || PlainText::is_invisible(*letter));
@@ -98,8 +98,8 @@ proptest! {
 
     #[test]
     fn no_row_is_wider_than_the_screen(text in hard_text(), columns in 30_usize..60) {
-        let shown = Shown::block(&text);
-        let rows = rows::lay_out(&Line::edged(&shown, |_| Meaning::Plain), columns, Paint::Plain);
+        let shown = ConsentText::block(&text);
+        let rows = rows::lay_out(&ConsentLine::edged(&shown, |_| Meaning::Plain), columns, Paint::Plain);
 
         for row in rows {
             prop_assert!(crate::ui::fit::width(&row.painted) < columns, "{:?}", row);
@@ -126,7 +126,7 @@ fn every_character_that_hides_is_a_sign() {
         ("сat", "⟨U+0441⟩at"),
     ];
 
-    let shown = cases.map(|(text, _)| Shown::line(text).text());
+    let shown = cases.map(|(text, _)| ConsentText::line(text).text());
 
     assert_eq!(shown, cases.map(|(_, expected)| expected.to_owned()));
 }
@@ -140,7 +140,7 @@ fn ordinary_text_stays_as_it_is() {
         "→ ✓ • … — ‘quoted’ “text” 👍",
     ];
 
-    assert_eq!(texts.map(|text| Shown::line(text).text()), texts.map(str::to_owned));
+    assert_eq!(texts.map(|text| ConsentText::line(text).text()), texts.map(str::to_owned));
 }
 
 #[test]
@@ -148,23 +148,23 @@ fn what_would_push_the_rest_out_of_sight_is_counted() {
     let line = format!("echo ok{};id", " ".repeat(5000));
     let block = format!("echo ok{}id", "\n".repeat(600));
 
-    assert_eq!(Shown::line(&line).text().replace(',', ""), "echo ok⟨5000 spaces⟩;id");
-    assert_eq!(Shown::block(&block).text(), "echo ok\n⟨599 empty lines⟩\nid");
-    assert_eq!(Shown::block("a\n\n\nb\n").text(), "a\n\n\nb\n");
+    assert_eq!(ConsentText::line(&line).text().replace(',', ""), "echo ok⟨5000 spaces⟩;id");
+    assert_eq!(ConsentText::block(&block).text(), "echo ok\n⟨599 empty lines⟩\nid");
+    assert_eq!(ConsentText::block("a\n\n\nb\n").text(), "a\n\n\nb\n");
 }
 
 #[test]
 fn a_report_keeps_its_columns_and_loses_its_colours_only() {
     let report = "\u{1b}[33ma3f\u{1b}[0m   Lisbon\u{1b}[2J\u{202e}   \n\u{1b}[1mb\u{1b}[0m\n";
 
-    assert_eq!(Shown::report(report).text(), "a3f   Lisbon⟨U+001B⟩[2J⟨U+202E⟩   \nb");
+    assert_eq!(ConsentText::report(report).text(), "a3f   Lisbon⟨U+001B⟩[2J⟨U+202E⟩   \nb");
 }
 
 #[test]
 fn what_to_know_is_said_once() {
-    let texts = ["ls", "a\u{202e}b\u{200b}", "\u{7}", "שלום"].map(Shown::line);
+    let texts = ["ls", "a\u{202e}b\u{200b}", "\u{7}", "שלום"].map(ConsentText::line);
 
-    let notes = texts.each_ref().map(|shown| Shown::notes(&[shown]));
+    let notes = texts.each_ref().map(|shown| ConsentText::notes(&[shown]));
 
     let order =
         "Some letters are written from right to left, so the order on this screen may not be the real one.";
@@ -176,7 +176,7 @@ fn what_to_know_is_said_once() {
 
 #[test]
 fn a_sign_stands_out_by_its_colour() {
-    let lines = Line::edged(&Shown::line("a\u{1b}b"), |_| Meaning::Plain);
+    let lines = ConsentLine::edged(&ConsentText::line("a\u{1b}b"), |_| Meaning::Plain);
 
     let rows = rows::lay_out(&lines, 80, Paint::Colored);
 

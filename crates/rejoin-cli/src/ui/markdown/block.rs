@@ -3,8 +3,8 @@
 //! The author's line breaks stay; several blank lines become one.
 
 use super::inline::Inline;
-use super::line::{Extent, Kind, Line, classify, quoted, run};
-use super::spread::{Look, Spread};
+use super::line::{LineExtent, LineKind, MarkdownLine, classify, quoted, run};
+use super::spread::{Spread, TextLook};
 use super::table;
 use crate::ui::{clean, fit};
 
@@ -19,23 +19,23 @@ const LONGEST_TABLE: usize = 500;
 pub(super) struct Blocks {
     /// What has arrived of a line that is not known for what it is, or that is needed whole.
     held: String,
-    state: State,
-    fence: Option<Fence>,
+    state: BlockState,
+    fence: Option<CodeFence>,
     rows: Vec<String>,
     /// The quotation that the held table stands in.
     row_quotes: usize,
     /// How far the items are indented in which the current line stands, outermost first.
-    items: Vec<Item>,
+    items: Vec<ListItem>,
     has_gap: bool,
     has_output: bool,
     /// What every piece of text looks like, beside its own look.
-    look: Look,
+    look: TextLook,
     inline: Inline,
     spread: Spread,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum State {
+enum BlockState {
     /// The line is not known for what it is.
     #[default]
     Unknown,
@@ -46,7 +46,7 @@ enum State {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Fence {
+struct CodeFence {
     mark: char,
     length: usize,
     indentation: usize,
@@ -54,7 +54,7 @@ struct Fence {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Item {
+struct ListItem {
     /// In the text.
     indentation: usize,
     /// Where its content stands on the screen.
@@ -62,7 +62,7 @@ struct Item {
 }
 
 impl Blocks {
-    pub(super) fn new(look: Look) -> Self {
+    pub(super) fn new(look: TextLook) -> Self {
         Self { look, ..Self::default() }
     }
 
@@ -86,11 +86,11 @@ impl Blocks {
 
     pub(super) fn push(&mut self, character: char) {
         match (self.state, character) {
-            (State::Flowing, '\n') => self.end_flowing(),
-            (State::Flowing, _) => self.inline.push(character, &mut self.spread),
-            (State::Unknown | State::Whole, '\n') => self.end_held(),
-            (State::Whole, _) => self.held.push(character),
-            (State::Unknown, _) => {
+            (BlockState::Flowing, '\n') => self.end_flowing(),
+            (BlockState::Flowing, _) => self.inline.push(character, &mut self.spread),
+            (BlockState::Unknown | BlockState::Whole, '\n') => self.end_held(),
+            (BlockState::Whole, _) => self.held.push(character),
+            (BlockState::Unknown, _) => {
                 self.held.push(character);
                 self.look_at_held();
             }
@@ -100,9 +100,9 @@ impl Blocks {
     /// Shows what was held, and closes what is open.
     pub(super) fn finish(&mut self) {
         match self.state {
-            State::Flowing => self.end_flowing(),
-            State::Unknown | State::Whole if !self.held.is_empty() => self.end_held(),
-            State::Unknown | State::Whole => {}
+            BlockState::Flowing => self.end_flowing(),
+            BlockState::Unknown | BlockState::Whole if !self.held.is_empty() => self.end_held(),
+            BlockState::Unknown | BlockState::Whole => {}
         }
         self.show_table();
         if let Some(fence) = self.fence.take() {
@@ -113,44 +113,46 @@ impl Blocks {
     /// Lets the line flow as soon as it is known for what it is.
     fn look_at_held(&mut self) {
         if self.fence.is_some() {
-            self.state = State::Whole;
+            self.state = BlockState::Whole;
             return;
         }
-        let Some(line) = classify(&self.held, Extent::Beginning) else { return };
+        let Some(line) = classify(&self.held, LineExtent::Beginning) else { return };
         match line.kind {
-            Kind::Fence { .. } | Kind::Row | Kind::Rule | Kind::Blank => self.state = State::Whole,
-            Kind::Indented if self.items.is_empty() => self.state = State::Whole,
-            Kind::Heading { .. } | Kind::Item { .. } | Kind::Indented | Kind::Text => {
+            LineKind::Fence { .. } | LineKind::Row | LineKind::Rule | LineKind::Blank => {
+                self.state = BlockState::Whole
+            }
+            LineKind::Indented if self.items.is_empty() => self.state = BlockState::Whole,
+            LineKind::Heading { .. } | LineKind::Item { .. } | LineKind::Indented | LineKind::Text => {
                 self.held.clear();
-                self.state = State::Flowing;
+                self.state = BlockState::Flowing;
                 self.begin(&line);
             }
         }
     }
 
     fn end_held(&mut self) {
-        self.state = State::Unknown;
+        self.state = BlockState::Unknown;
         let held = std::mem::take(&mut self.held);
         if let Some(fence) = self.fence {
             return self.code(fence, &held);
         }
-        let line = classify(&held, Extent::Whole).expect("a whole line is always something");
+        let line = classify(&held, LineExtent::Whole).expect("a whole line is always something");
         match line.kind {
-            Kind::Blank if line.quotes > 0 => {
+            LineKind::Blank if line.quotes > 0 => {
                 self.open(&line);
-                self.spread.whole_line(line.quotes, "", Look::PLAIN);
+                self.spread.whole_line(line.quotes, "", TextLook::PLAIN);
             }
-            Kind::Blank => {
+            LineKind::Blank => {
                 self.show_table();
                 self.has_gap = true;
             }
-            Kind::Fence { mark, length } => {
+            LineKind::Fence { mark, length } => {
                 self.open(&line);
                 self.rule(line.quotes, line.content.trim());
                 let (indentation, quotes) = (line.indentation, line.quotes);
-                self.fence = Some(Fence { mark, length, indentation, quotes });
+                self.fence = Some(CodeFence { mark, length, indentation, quotes });
             }
-            Kind::Row => {
+            LineKind::Row => {
                 if self.rows.is_empty() {
                     self.open(&line);
                     self.row_quotes = line.quotes;
@@ -160,16 +162,16 @@ impl Blocks {
                     self.show_table();
                 }
             }
-            Kind::Rule => {
+            LineKind::Rule => {
                 self.open(&line);
                 self.rule(line.quotes, "");
             }
-            Kind::Indented if self.items.is_empty() => {
+            LineKind::Indented if self.items.is_empty() => {
                 self.open(&line);
                 let text = format!("{}{}", " ".repeat(line.indentation), line.content);
-                self.spread.whole_line(line.quotes, &clean::block(&text), self.look.with(Look::CODE));
+                self.spread.whole_line(line.quotes, &clean::block(&text), self.look.with(TextLook::CODE));
             }
-            Kind::Heading { .. } | Kind::Item { .. } | Kind::Indented | Kind::Text => {
+            LineKind::Heading { .. } | LineKind::Item { .. } | LineKind::Indented | LineKind::Text => {
                 self.begin(&line);
                 self.end_flowing();
             }
@@ -177,13 +179,13 @@ impl Blocks {
     }
 
     /// Begins a line that flows, with what is known of its content.
-    fn begin(&mut self, line: &Line) {
+    fn begin(&mut self, line: &MarkdownLine) {
         self.open(line);
         let (mark, look) = match &line.kind {
-            Kind::Heading { level: 1 } => (String::new(), Look::STRONG.with(Look::LINK)),
-            Kind::Heading { .. } => (String::new(), Look::STRONG),
-            Kind::Item { mark } => (self.item(line.indentation, mark), Look::PLAIN),
-            _ => (" ".repeat(self.items.last().map_or(0, |item| item.content)), Look::PLAIN),
+            LineKind::Heading { level: 1 } => (String::new(), TextLook::STRONG.with(TextLook::LINK)),
+            LineKind::Heading { .. } => (String::new(), TextLook::STRONG),
+            LineKind::Item { mark } => (self.item(line.indentation, mark), TextLook::PLAIN),
+            _ => (" ".repeat(self.items.last().map_or(0, |item| item.content)), TextLook::PLAIN),
         };
         self.spread.begin(line.quotes, &mark);
         self.inline = Inline::new(self.look.with(look));
@@ -195,20 +197,20 @@ impl Blocks {
     fn end_flowing(&mut self) {
         self.inline.finish(&mut self.spread);
         self.spread.end_line();
-        self.state = State::Unknown;
+        self.state = BlockState::Unknown;
     }
 
     /// Makes room for a new line: ends a table and a list that it does not
     /// belong to, and adds the gap before it.
-    fn open(&mut self, line: &Line) {
-        if line.kind != Kind::Row {
+    fn open(&mut self, line: &MarkdownLine) {
+        if line.kind != LineKind::Row {
             self.show_table();
         }
-        let is_item = matches!(line.kind, Kind::Item { .. });
+        let is_item = matches!(line.kind, LineKind::Item { .. });
         if !is_item && line.indentation < 2 {
             self.items.clear();
         }
-        let wants_gap = self.has_gap || matches!(line.kind, Kind::Heading { .. });
+        let wants_gap = self.has_gap || matches!(line.kind, LineKind::Heading { .. });
         if wants_gap && self.has_output {
             self.spread.blank_line();
         }
@@ -225,11 +227,11 @@ impl Blocks {
             self.items.retain(|outer| outer.indentation + 2 <= indentation);
         }
         let start = self.items.last().map_or(0, |outer| outer.content);
-        self.items.push(Item { indentation, content: start + fit::width(mark) });
+        self.items.push(ListItem { indentation, content: start + fit::width(mark) });
         format!("{}{mark}", " ".repeat(start))
     }
 
-    fn code(&mut self, fence: Fence, held: &str) {
+    fn code(&mut self, fence: CodeFence, held: &str) {
         let mut text = held;
         if fence.quotes > 0 {
             text = quoted(held).1;
@@ -240,7 +242,7 @@ impl Blocks {
             return self.rule(fence.quotes, "");
         }
         let spaces = run(text, ' ').min(fence.indentation);
-        self.spread.whole_line(fence.quotes, &clean::block(&text[spaces..]), self.look.with(Look::CODE));
+        self.spread.whole_line(fence.quotes, &clean::block(&text[spaces..]), self.look.with(TextLook::CODE));
     }
 
     /// A line across, with a name in it if it has one.
@@ -249,7 +251,7 @@ impl Blocks {
         let name = fit::truncate(&clean::line(name), room.saturating_sub(6));
         let begin = if name.is_empty() { String::new() } else { format!("── {name} ") };
         let line = "─".repeat(room.saturating_sub(fit::width(&begin)));
-        self.spread.whole_line(quotes, &format!("{begin}{line}"), Look::DIM);
+        self.spread.whole_line(quotes, &format!("{begin}{line}"), TextLook::DIM);
     }
 
     fn show_table(&mut self) {

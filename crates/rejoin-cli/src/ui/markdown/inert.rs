@@ -7,11 +7,11 @@ const LONGEST_SEQUENCE: usize = 4096;
 
 /// Holds back characters that mean nothing, or something else, without those that follow.
 #[derive(Debug, Default)]
-pub(super) struct Inert {
+pub(super) struct InertText {
     held: String,
 }
 
-impl Inert {
+impl InertText {
     /// Takes a character and passes on what is safe by now. Of control
     /// characters only `\n` and `\t` are passed on.
     pub(super) fn push(&mut self, character: char, pass: &mut impl FnMut(char)) {
@@ -99,7 +99,7 @@ mod tests {
 
     fn shown(text: &str) -> String {
         let mut out = String::new();
-        let mut inert = Inert::default();
+        let mut inert = InertText::default();
         text.chars().for_each(|character| inert.push(character, &mut |safe| out.push(safe)));
         inert.finish(&mut |safe| out.push(safe));
         out

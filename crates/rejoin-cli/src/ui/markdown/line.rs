@@ -2,7 +2,7 @@
 
 /// What a line is. The content is what follows its mark.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum LineKind {
     Blank,
     Heading { level: usize },
     Item { mark: String },
@@ -15,16 +15,16 @@ pub(super) enum Kind {
 
 /// A line that is known for what it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Line {
+pub(super) struct MarkdownLine {
     pub(super) quotes: usize,
     pub(super) indentation: usize,
-    pub(super) kind: Kind,
+    pub(super) kind: LineKind,
     pub(super) content: String,
 }
 
 /// Whether more of the line may follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Extent {
+pub(super) enum LineExtent {
     Beginning,
     Whole,
 }
@@ -33,15 +33,16 @@ pub(super) enum Extent {
 const LONGEST_MARK: usize = 120;
 
 /// Returns what the line is, or none while that depends on what follows.
-pub(super) fn classify(beginning: &str, extent: Extent) -> Option<Line> {
-    let is_whole = extent == Extent::Whole;
+pub(super) fn classify(beginning: &str, extent: LineExtent) -> Option<MarkdownLine> {
+    let is_whole = extent == LineExtent::Whole;
     let (quotes, rest) = quoted(beginning);
     let trimmed = rest.trim_start_matches([' ', '\t']);
     let spaces = &rest[..rest.len() - trimmed.len()];
     let indentation = spaces.chars().map(|space| if space == '\t' { 4 } else { 1 }).sum();
-    let line = |kind, content: &str| Some(Line { quotes, indentation, kind, content: content.to_owned() });
+    let line =
+        |kind, content: &str| Some(MarkdownLine { quotes, indentation, kind, content: content.to_owned() });
     let Some(first) = trimmed.chars().next() else {
-        return if is_whole { line(Kind::Blank, "") } else { None };
+        return if is_whole { line(LineKind::Blank, "") } else { None };
     };
     let is_unsure = !is_whole && trimmed.len() < LONGEST_MARK;
     match first {
@@ -50,8 +51,10 @@ pub(super) fn classify(beginning: &str, extent: Extent) -> Option<Line> {
             let content = &trimmed[level..];
             match content.chars().next() {
                 None if is_unsure => None,
-                None | Some(' ' | '\t') if level <= 6 => line(Kind::Heading { level }, content.trim_start()),
-                _ => line(Kind::Text, trimmed),
+                None | Some(' ' | '\t') if level <= 6 => {
+                    line(LineKind::Heading { level }, content.trim_start())
+                }
+                _ => line(LineKind::Text, trimmed),
             }
         }
         '-' | '*' | '+' | '_' => {
@@ -61,26 +64,26 @@ pub(super) fn classify(beginning: &str, extent: Extent) -> Option<Line> {
                 return None;
             }
             if is_marks_only && marks >= 3 && first != '+' {
-                return line(Kind::Rule, "");
+                return line(LineKind::Rule, "");
             }
             match trimmed[1..].chars().next() {
                 None | Some(' ' | '\t') if first != '_' => {
-                    line(Kind::Item { mark: "• ".to_owned() }, trimmed[1..].trim_start())
+                    line(LineKind::Item { mark: "• ".to_owned() }, trimmed[1..].trim_start())
                 }
-                _ => line(Kind::Text, trimmed),
+                _ => line(LineKind::Text, trimmed),
             }
         }
         '0'..='9' => {
             let digits = trimmed.chars().take_while(char::is_ascii_digit).count();
             let mut after = trimmed[digits..].chars();
             match (after.next(), after.next()) {
-                _ if digits > 9 => line(Kind::Text, trimmed),
+                _ if digits > 9 => line(LineKind::Text, trimmed),
                 (None, _) | (Some('.' | ')'), None) if is_unsure => None,
                 (Some('.' | ')'), None | Some(' ' | '\t')) => {
                     let mark = format!("{} ", &trimmed[..=digits]);
-                    line(Kind::Item { mark }, trimmed[digits + 1..].trim_start())
+                    line(LineKind::Item { mark }, trimmed[digits + 1..].trim_start())
                 }
-                _ => line(Kind::Text, trimmed),
+                _ => line(LineKind::Text, trimmed),
             }
         }
         '`' | '~' => {
@@ -90,13 +93,13 @@ pub(super) fn classify(beginning: &str, extent: Extent) -> Option<Line> {
                 return None;
             }
             if length >= 3 {
-                return line(Kind::Fence { mark: first, length }, &trimmed[length..]);
+                return line(LineKind::Fence { mark: first, length }, &trimmed[length..]);
             }
-            line(Kind::Text, trimmed)
+            line(LineKind::Text, trimmed)
         }
-        '|' => line(Kind::Row, trimmed),
-        _ if indentation >= 4 => line(Kind::Indented, trimmed),
-        _ => line(Kind::Text, trimmed),
+        '|' => line(LineKind::Row, trimmed),
+        _ if indentation >= 4 => line(LineKind::Indented, trimmed),
+        _ => line(LineKind::Text, trimmed),
     }
 }
 

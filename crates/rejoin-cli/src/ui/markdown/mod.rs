@@ -12,20 +12,20 @@ mod spread;
 mod table;
 
 use self::block::Blocks;
-use self::inert::Inert;
-use self::spread::Look;
+use self::inert::InertText;
+use self::spread::TextLook;
 use crate::ui::paint::Paint;
 
 /// A text in Markdown on its way to a terminal.
 #[derive(Debug)]
 pub(crate) struct Markdown {
-    inert: Inert,
-    drawing: Drawing,
+    inert: InertText,
+    drawing: MarkdownDrawing,
 }
 
 #[derive(Debug)]
-enum Drawing {
-    Drawn(Box<Blocks>, Look),
+enum MarkdownDrawing {
+    Drawn(Box<Blocks>, TextLook),
     /// As it was written, for those who see no difference between bold and plain.
     Written {
         out: String,
@@ -36,20 +36,20 @@ enum Drawing {
 impl Markdown {
     /// The text drawn with looks, or as it was written where there is no colour.
     pub(crate) fn new(paint: Paint) -> Self {
-        Self::with_look(paint, Look::PLAIN)
+        Self::with_look(paint, TextLook::PLAIN)
     }
 
     /// The same, less important than what stands around it.
     pub(crate) fn dim(paint: Paint) -> Self {
-        Self::with_look(paint, Look::DIM)
+        Self::with_look(paint, TextLook::DIM)
     }
 
-    fn with_look(paint: Paint, look: Look) -> Self {
+    fn with_look(paint: Paint, look: TextLook) -> Self {
         let drawing = match paint {
-            Paint::Colored => Drawing::Drawn(Box::new(Blocks::new(look)), look),
-            Paint::Plain => Drawing::Written { out: String::new(), is_in_line: false },
+            Paint::Colored => MarkdownDrawing::Drawn(Box::new(Blocks::new(look)), look),
+            Paint::Plain => MarkdownDrawing::Written { out: String::new(), is_in_line: false },
         };
-        Self { inert: Inert::default(), drawing }
+        Self { inert: InertText::default(), drawing }
     }
 
     /// Takes more of the text and returns what can be shown of it by now, on a screen of so many columns.
@@ -72,13 +72,13 @@ impl Markdown {
     /// True when nothing stands on the current line of the screen.
     pub(crate) const fn is_at_line_start(&self) -> bool {
         match &self.drawing {
-            Drawing::Drawn(blocks, _) => blocks.is_at_line_start(),
-            Drawing::Written { is_in_line, .. } => !*is_in_line,
+            MarkdownDrawing::Drawn(blocks, _) => blocks.is_at_line_start(),
+            MarkdownDrawing::Written { is_in_line, .. } => !*is_in_line,
         }
     }
 }
 
-impl Drawing {
+impl MarkdownDrawing {
     fn set_columns(&mut self, columns: usize) {
         if let Self::Drawn(blocks, _) = self {
             blocks.set_columns(columns);

@@ -9,9 +9,9 @@ use crate::ui::fit;
 
 /// How a piece of text looks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Look(Effects);
+pub(super) struct TextLook(Effects);
 
-impl Look {
+impl TextLook {
     pub(super) const PLAIN: Self = Self(Effects::new());
     pub(super) const STRONG: Self = Self(Effects::BOLD);
     pub(super) const EMPHASIS: Self = Self(Effects::ITALIC);
@@ -45,9 +45,9 @@ pub(super) struct Spread {
     margin: String,
     margin_width: usize,
     /// The word that has not ended.
-    word: Vec<(Look, String)>,
+    word: Vec<(TextLook, String)>,
     has_space: bool,
-    look: Look,
+    look: TextLook,
     looks: Looks,
 }
 
@@ -67,7 +67,7 @@ impl Default for Spread {
             margin_width: 0,
             word: Vec::new(),
             has_space: false,
-            look: Look::PLAIN,
+            look: TextLook::PLAIN,
             looks: Looks::Shown,
         }
     }
@@ -102,7 +102,7 @@ impl Spread {
     /// Begins a line with a quoting bar for each level, then a mark; lines that go on are indented as far.
     pub(super) fn begin(&mut self, quotes: usize, mark: &str) {
         let bars = "│ ".repeat(quotes);
-        let dim = Look::DIM.style();
+        let dim = TextLook::DIM.style();
         let painted = if quotes == 0 { String::new() } else { format!("{dim}{bars}{dim:#}") };
         self.out += &painted;
         self.out += mark;
@@ -114,7 +114,7 @@ impl Spread {
     }
 
     /// Adds a character to the line. White space ends a word.
-    pub(super) fn push(&mut self, character: char, look: Look) {
+    pub(super) fn push(&mut self, character: char, look: TextLook) {
         if character.is_whitespace() {
             self.end_word();
             self.has_space = self.column > self.margin_width;
@@ -138,7 +138,7 @@ impl Spread {
     }
 
     /// A line that is drawn as it is, such as one of code. It must be clean.
-    pub(super) fn whole_line(&mut self, quotes: usize, text: &str, look: Look) {
+    pub(super) fn whole_line(&mut self, quotes: usize, text: &str, look: TextLook) {
         self.begin(quotes, "");
         self.change(look);
         self.out += text.trim_end();
@@ -164,7 +164,7 @@ impl Spread {
         } else if self.has_space {
             // A gap between two words of one look has that look, so that a line under them goes through.
             if word.first().is_none_or(|(look, _)| *look != self.look) {
-                self.change(Look::PLAIN);
+                self.change(TextLook::PLAIN);
             }
             self.out.push(' ');
             self.column += 1;
@@ -178,13 +178,13 @@ impl Spread {
     }
 
     fn break_line(&mut self) {
-        self.change(Look::PLAIN);
+        self.change(TextLook::PLAIN);
         self.out.push('\n');
         self.column = 0;
         self.has_space = false;
     }
 
-    fn change(&mut self, look: Look) {
+    fn change(&mut self, look: TextLook) {
         if look == self.look || self.looks == Looks::LeftOut {
             return;
         }

@@ -1,7 +1,7 @@
 //! Tables: columns side by side where they fit, else a row as a list of names and values.
 
 use super::inline::Inline;
-use super::spread::{Look, Spread};
+use super::spread::{Spread, TextLook};
 use crate::ui::fit;
 
 /// Between two columns.
@@ -14,7 +14,7 @@ pub(super) fn show(rows: &[String], quotes: usize, out: &mut Spread) {
     if !is_table {
         for row in rows {
             out.begin(quotes, "");
-            text(row, Look::PLAIN, out);
+            text(row, TextLook::PLAIN, out);
             out.end_line();
         }
         return;
@@ -44,11 +44,11 @@ fn side_by_side(head: &[String], rows: &[Vec<String>], widths: &[usize], quotes:
         });
         cells.collect::<Vec<_>>().join(GAP)
     };
-    out.whole_line(quotes, &line(head), Look::STRONG);
+    out.whole_line(quotes, &line(head), TextLook::STRONG);
     let below: Vec<String> = widths.iter().map(|width| "─".repeat(*width)).collect();
-    out.whole_line(quotes, &below.join(GAP), Look::DIM);
+    out.whole_line(quotes, &below.join(GAP), TextLook::DIM);
     for row in rows {
-        out.whole_line(quotes, &line(row), Look::PLAIN);
+        out.whole_line(quotes, &line(row), TextLook::PLAIN);
     }
 }
 
@@ -61,16 +61,16 @@ fn as_lists(head: &[String], rows: &[Vec<String>], quotes: usize, out: &mut Spre
             out.begin(quotes, "");
             let name = head.get(place).map(String::as_str).unwrap_or_default();
             if !name.is_empty() {
-                text(name, Look::STRONG, out);
-                text(": ", Look::STRONG, out);
+                text(name, TextLook::STRONG, out);
+                text(": ", TextLook::STRONG, out);
             }
-            text(cell, Look::PLAIN, out);
+            text(cell, TextLook::PLAIN, out);
             out.end_line();
         }
     }
 }
 
-fn text(text: &str, look: Look, out: &mut Spread) {
+fn text(text: &str, look: TextLook, out: &mut Spread) {
     let mut inline = Inline::new(look);
     text.chars().for_each(|own| inline.push(own, out));
     inline.finish(out);
@@ -80,7 +80,7 @@ fn text(text: &str, look: Look, out: &mut Spread) {
 fn shown(cell: &str) -> String {
     let mut plain = Spread::without_looks();
     plain.begin(0, "");
-    text(cell, Look::PLAIN, &mut plain);
+    text(cell, TextLook::PLAIN, &mut plain);
     plain.end_line();
     plain.take_output().trim_end().to_owned()
 }

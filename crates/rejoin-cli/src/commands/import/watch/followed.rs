@@ -19,11 +19,11 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// The files that are followed.
 #[derive(Debug, Default)]
 pub(super) struct Followed {
-    files: HashMap<PathBuf, File>,
+    files: HashMap<PathBuf, FollowedFile>,
 }
 
 #[derive(Debug, Default)]
-struct File {
+struct FollowedFile {
     /// How it looked when it was imported, and whether it had rested then.
     imported: Option<(Fingerprint, bool)>,
     /// Since when it looks different.
@@ -32,14 +32,14 @@ struct File {
 
 /// The time, as files and as this process know it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Now {
+pub(super) struct WatchTime {
     pub(super) time: Time,
     pub(super) instant: Instant,
 }
 
 impl Followed {
     /// Sees a file, and says whether it is to be imported now.
-    pub(super) fn is_due(&mut self, path: &Path, look: Fingerprint, now: Now) -> bool {
+    pub(super) fn is_due(&mut self, path: &Path, look: Fingerprint, now: WatchTime) -> bool {
         let file = self.files.entry(path.to_owned()).or_default();
         let has_rested = look.is_settled(now.time);
         match file.imported {
@@ -55,8 +55,8 @@ impl Followed {
     }
 
     /// Takes note that a file was imported as it looked then.
-    pub(super) fn imported(&mut self, path: &Path, look: Fingerprint, now: Now) {
-        let file = File { imported: Some((look, look.is_settled(now.time))), waits_since: None };
+    pub(super) fn imported(&mut self, path: &Path, look: Fingerprint, now: WatchTime) {
+        let file = FollowedFile { imported: Some((look, look.is_settled(now.time))), waits_since: None };
         self.files.insert(path.to_owned(), file);
     }
 
@@ -101,8 +101,8 @@ mod tests {
             Source::open(&self.path()).unwrap().fingerprint().unwrap()
         }
 
-        fn at(&self, look: Fingerprint, after_change: i64, after_begin: u64) -> Now {
-            Now {
+        fn at(&self, look: Fingerprint, after_change: i64, after_begin: u64) -> WatchTime {
+            WatchTime {
                 time: Time::from_micros(look.written_at().as_micros() + after_change * 1_000),
                 instant: self.began + Duration::from_millis(after_begin),
             }

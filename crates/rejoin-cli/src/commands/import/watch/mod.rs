@@ -14,16 +14,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use followed::{Followed, Now};
+use followed::{Followed, WatchTime};
 use rejoin::formats::Finder;
 use rejoin::store::Task;
 use rejoin::{DeletedHere, ErrorKind, ImportMode, Imports, Nature, SystemNature};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
-use teller::Teller;
+use teller::WatchTeller;
 
 use super::meter::Meter;
-use super::scope::{Item, Place, Scope};
+use super::scope::{FoundSource, ImportPlace, ImportScope};
 use super::work::Work;
 use crate::context::Context;
 use crate::error::Failure;
@@ -45,7 +45,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// The search index is brought forward for so long after each change.
 const INDEXING: Duration = Duration::from_millis(50);
 
-pub(super) fn run(scope: &Scope, context: &Context) -> Result<(), Failure> {
+pub(super) fn run(scope: &ImportScope, context: &Context) -> Result<(), Failure> {
     let ended = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
         // A second interrupt does not wait for the file that is being read.
@@ -53,14 +53,14 @@ pub(super) fn run(scope: &Scope, context: &Context) -> Result<(), Failure> {
             .and_then(|_| flag::register(signal, Arc::clone(&ended)))
             .map_err(|error| Failure::io("listen for an interrupt", error))?;
     }
-    let mut teller = Teller::new(context);
-    let outcome = Watch::begin(&ended, &mut teller, context)
+    let mut teller = WatchTeller::new(context);
+    let outcome = ImportWatch::begin(&ended, &mut teller, context)
         .and_then(|watch| watch.map_or(Ok(()), |watch| watch.go_on(scope, &mut teller)));
     outcome.and_then(|()| teller.end())
 }
 
 /// Files that are followed, and the store they go to.
-struct Watch<'a> {
+struct ImportWatch<'a> {
     ended: &'a AtomicBool,
     context: &'a Context,
     work: Work<'a>,
@@ -74,18 +74,18 @@ struct Watch<'a> {
 
 /// What became of an import.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Next {
+enum WatchNext {
     /// On to the next source.
     GoOn,
     /// The store has to be reached first.
     Stop,
 }
 
-impl<'a> Watch<'a> {
+impl<'a> ImportWatch<'a> {
     /// Opens the store, and waits until it can be opened; none when it was interrupted before.
     fn begin(
         ended: &'a AtomicBool,
-        teller: &mut Teller<'_>,
+        teller: &mut WatchTeller<'_>,
         context: &'a Context,
     ) -> Result<Option<Self>, Failure> {
         let mut pause = None;
@@ -118,7 +118,7 @@ impl<'a> Watch<'a> {
         Ok(None)
     }
 
-    fn go_on(mut self, scope: &Scope, teller: &mut Teller<'_>) -> Result<(), Failure> {
+    fn go_on(mut self, scope: &ImportScope, teller: &mut WatchTeller<'_>) -> Result<(), Failure> {
         let _broom = sweep_meanwhile(self.context, &self.work.archive);
         self.catch_up(scope, teller)?;
         if !self.is_ended() {
@@ -136,17 +136,18 @@ impl<'a> Watch<'a> {
     }
 
     /// Imports what is there, without waiting until it rests.
-    fn catch_up(&mut self, scope: &Scope, teller: &mut Teller<'_>) -> Result<(), Failure> {
+    fn catch_up(&mut self, scope: &ImportScope, teller: &mut WatchTeller<'_>) -> Result<(), Failure> {
         let places = scope.look(&mut self.finder, &self.work.imports)?;
         let now = now();
         for item in places.iter().flat_map(|place| &place.unchanged) {
             self.keep(item, now);
         }
-        let fresh: Vec<&Item> = places.iter().flat_map(|place| &place.fresh).collect();
+        let fresh: Vec<&FoundSource> = places.iter().flat_map(|place| &place.fresh).collect();
         let bytes = fresh.iter().map(|item| item.bytes()).sum::<u64>();
         let meter = Meter::start(self.context, "Importing", Unit::Bytes, bytes * 2, bytes);
         for item in fresh {
-            if self.is_ended() || self.import(item, teller, &mut |bytes| meter.advance(bytes))? == Next::Stop
+            if self.is_ended()
+                || self.import(item, teller, &mut |bytes| meter.advance(bytes))? == WatchNext::Stop
             {
                 break;
             }
@@ -156,22 +157,22 @@ impl<'a> Watch<'a> {
     }
 
     /// Looks at every file, and imports those that are due.
-    fn look(&mut self, scope: &Scope, teller: &mut Teller<'_>) -> Result<(), Failure> {
+    fn look(&mut self, scope: &ImportScope, teller: &mut WatchTeller<'_>) -> Result<(), Failure> {
         // What was imported is known better here than by the notes, which are of files at rest.
         let places = scope.look_leniently(&mut self.finder, &Imports::default());
         let present: HashSet<PathBuf> =
-            places.iter().flat_map(Place::items).map(|item| item.source.path().to_owned()).collect();
+            places.iter().flat_map(ImportPlace::items).map(|item| item.source.path().to_owned()).collect();
         let gone = self.followed.forget_all_but(&present);
         if !gone.is_empty() {
             teller.gone(&gone)?;
         }
         let now = now();
         let mut imported = false;
-        for item in places.iter().flat_map(Place::items) {
+        for item in places.iter().flat_map(ImportPlace::items) {
             let Ok(look) = item.source.fingerprint() else { continue };
             if self.followed.is_due(item.source.path(), look, now) && !self.is_ended() {
                 imported = true;
-                if self.import(item, teller, &mut |_| {})? == Next::Stop {
+                if self.import(item, teller, &mut |_| {})? == WatchNext::Stop {
                     return Ok(());
                 }
             }
@@ -181,39 +182,39 @@ impl<'a> Watch<'a> {
 
     fn import(
         &mut self,
-        item: &Item,
-        teller: &mut Teller<'_>,
+        item: &FoundSource,
+        teller: &mut WatchTeller<'_>,
         progress: &mut dyn FnMut(u64),
-    ) -> Result<Next, Failure> {
+    ) -> Result<WatchNext, Failure> {
         let now = now();
         let is_brought = self.brought.contains(item.source.path());
         let deleted = if is_brought { DeletedHere::StayDeleted } else { item.deleted };
-        match self.work.import(&Item { deleted, ..item.clone() }, progress) {
+        match self.work.import(&FoundSource { deleted, ..item.clone() }, progress) {
             Ok(imported) => teller.imported(&imported, item.format.program)?,
             // It went away between two looks, and the next one tells.
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Next::GoOn),
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(WatchNext::GoOn),
             Err(error) => {
                 let failure = Failure::from(error);
                 if !failure.is_of_input() {
                     self.wait(&failure, teller)?;
-                    return Ok(Next::Stop);
+                    return Ok(WatchNext::Stop);
                 }
                 teller.failed(item.source.path(), &failure)?;
             }
         }
         self.brought.insert(item.source.path().to_owned());
         self.keep(item, now);
-        Ok(Next::GoOn)
+        Ok(WatchNext::GoOn)
     }
 
-    fn keep(&mut self, item: &Item, now: Now) {
+    fn keep(&mut self, item: &FoundSource, now: WatchTime) {
         if let Ok(look) = item.source.fingerprint() {
             self.followed.imported(item.source.path(), look, now);
         }
     }
 
     /// Writes down what was imported, and lets the search index follow.
-    fn note(&mut self, teller: &mut Teller<'_>) -> Result<(), Failure> {
+    fn note(&mut self, teller: &mut WatchTeller<'_>) -> Result<(), Failure> {
         let noted = self.work.note();
         let noted =
             noted.and_then(|()| Ok(self.work.archive.maintenance().run(Task::Index, INDEXING).map(drop)?));
@@ -223,7 +224,7 @@ impl<'a> Watch<'a> {
         }
     }
 
-    fn wait(&mut self, failure: &Failure, teller: &mut Teller<'_>) -> Result<(), Failure> {
+    fn wait(&mut self, failure: &Failure, teller: &mut WatchTeller<'_>) -> Result<(), Failure> {
         let next = longer(self.pause);
         if self.pause.is_none() {
             teller.waiting(failure, next)?;
@@ -233,7 +234,7 @@ impl<'a> Watch<'a> {
     }
 
     /// Opens the store again: what a failed write has left is known only then.
-    fn reach(&mut self, teller: &mut Teller<'_>) -> Result<bool, Failure> {
+    fn reach(&mut self, teller: &mut WatchTeller<'_>) -> Result<bool, Failure> {
         match self.context.archive() {
             Ok(archive) => {
                 self.work.archive = archive;
@@ -257,8 +258,8 @@ impl<'a> Watch<'a> {
     }
 }
 
-fn now() -> Now {
-    Now { time: SystemNature.now(), instant: Instant::now() }
+fn now() -> WatchTime {
+    WatchTime { time: SystemNature.now(), instant: Instant::now() }
 }
 
 fn longer(pause: Option<Duration>) -> Duration {

@@ -26,7 +26,7 @@ const TITLE: usize = 40;
 
 /// What a watch tells.
 #[derive(Debug)]
-pub(super) struct Teller<'a> {
+pub(super) struct WatchTeller<'a> {
     context: &'a Context,
     began: Instant,
     messages: u64,
@@ -37,9 +37,9 @@ pub(super) struct Teller<'a> {
 /// A change as programs read it.
 #[derive(Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
-enum Event<'a> {
+enum WatchEvent<'a> {
     Watching { files: usize },
-    Imported { path: PathText<'a>, format: &'static str, conversation: report::Conversation<'a> },
+    Imported { path: PathText<'a>, format: &'static str, conversation: report::ImportedShape<'a> },
     Redacted { rules: &'a [Redacted] },
     Failed { path: PathText<'a>, why: String },
     Gone { path: PathText<'a> },
@@ -48,14 +48,14 @@ enum Event<'a> {
     Ended { messages: u64, new_conversations: u64, known_conversations: u64 },
 }
 
-impl<'a> Teller<'a> {
+impl<'a> WatchTeller<'a> {
     pub(super) fn new(context: &'a Context) -> Self {
         Self { context, began: Instant::now(), messages: 0, new: BTreeSet::new(), known: BTreeSet::new() }
     }
 
     pub(super) fn watching(&self, files: usize) -> Result<(), Failure> {
         if self.context.is_json() {
-            return self.event(&Event::Watching { files });
+            return self.event(&WatchEvent::Watching { files });
         }
         let files = size::count(files as u64, "file", "files");
         self.context.note(&format!("Watching {files}. Ctrl+C ends it."));
@@ -73,13 +73,15 @@ impl<'a> Teller<'a> {
             }
             if self.context.is_json() {
                 let (path, format) = (json::path(&imported.path), imported.format);
-                self.event(&Event::Imported { path, format, conversation: one.into() })?;
+                self.event(&WatchEvent::Imported { path, format, conversation: one.into() })?;
             } else {
                 self.line(one, program)?;
             }
         }
         match redaction::told(&imported.redacted) {
-            Some(_) if self.context.is_json() => self.event(&Event::Redacted { rules: &imported.redacted }),
+            Some(_) if self.context.is_json() => {
+                self.event(&WatchEvent::Redacted { rules: &imported.redacted })
+            }
             Some(told) => {
                 self.context.note(&told);
                 Ok(())
@@ -109,7 +111,7 @@ impl<'a> Teller<'a> {
     /// Tells that a source cannot be read. It is tried again when it changes.
     pub(super) fn failed(&self, path: &Path, failure: &Failure) -> Result<(), Failure> {
         if self.context.is_json() {
-            return self.event(&Event::Failed { path: json::path(path), why: failure.summary() });
+            return self.event(&WatchEvent::Failed { path: json::path(path), why: failure.summary() });
         }
         self.context.note(&format!("Not imported: {}.", failure.summary()));
         Ok(())
@@ -118,7 +120,9 @@ impl<'a> Teller<'a> {
     /// Tells that files went away.
     pub(super) fn gone(&self, paths: &[PathBuf]) -> Result<(), Failure> {
         if self.context.is_json() {
-            return paths.iter().try_for_each(|path| self.event(&Event::Gone { path: json::path(path) }));
+            return paths
+                .iter()
+                .try_for_each(|path| self.event(&WatchEvent::Gone { path: json::path(path) }));
         }
         if paths.len() > NAMED {
             let files = size::count(paths.len() as u64, "file is", "files are");
@@ -136,7 +140,7 @@ impl<'a> Teller<'a> {
     pub(super) fn waiting(&self, failure: &Failure, pause: Duration) -> Result<(), Failure> {
         if self.context.is_json() {
             let (kind, why) = (failure.kind(), failure.summary());
-            return self.event(&Event::Waiting { kind, why });
+            return self.event(&WatchEvent::Waiting { kind, why });
         }
         let pause = when::duration(pause);
         self.context.note(&format!("Nothing can be stored: {}. Trying again in {pause}.", failure.summary()));
@@ -146,7 +150,7 @@ impl<'a> Teller<'a> {
     /// Tells that the store works again.
     pub(super) fn recovered(&self) -> Result<(), Failure> {
         if self.context.is_json() {
-            return self.event(&Event::Recovered);
+            return self.event(&WatchEvent::Recovered);
         }
         self.context.note("Saving works again.");
         Ok(())
@@ -157,7 +161,7 @@ impl<'a> Teller<'a> {
         let (new, known) = (self.new.len() as u64, self.known.len() as u64);
         if self.context.is_json() {
             let messages = self.messages;
-            return self.event(&Event::Ended {
+            return self.event(&WatchEvent::Ended {
                 messages,
                 new_conversations: new,
                 known_conversations: known,
@@ -186,7 +190,7 @@ impl<'a> Teller<'a> {
     }
 
     /// Each line is flushed: whoever follows waits for it.
-    fn event(&self, event: &Event<'_>) -> Result<(), Failure> {
+    fn event(&self, event: &WatchEvent<'_>) -> Result<(), Failure> {
         self.context.answer_json(event)
     }
 }

@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use rejoin_agent::{Decision, Plan};
 
 use super::Course;
-use crate::ui::consent::{self, Desk, Line, Paged, Shown};
-use crate::ui::keyboard::{self, Key, TypedLine};
+use crate::ui::consent::{self, ConsentDesk, ConsentLine, ConsentText, Paged};
+use crate::ui::keyboard::{self, KeyPress, TypedLine};
 use crate::ui::paint::{Meaning, Paint};
 use crate::ui::size;
 
@@ -21,11 +21,11 @@ type ReadLine<'a> = &'a mut dyn FnMut() -> io::Result<TypedLine>;
 
 /// Shows what a tool would do, and asks.
 pub(super) fn ask(plan: &Plan, paint: Paint, out: &mut dyn Write) -> io::Result<(Decision, Course)> {
-    let mut desk = Desk { out, paint, screen: &consent::screen, key: &mut keyboard::key };
+    let mut desk = ConsentDesk { out, paint, screen: &consent::screen, key: &mut keyboard::key };
     decide(plan, &mut desk, &mut keyboard::line)
 }
 
-fn decide(plan: &Plan, desk: &mut Desk<'_>, line: ReadLine<'_>) -> io::Result<(Decision, Course)> {
+fn decide(plan: &Plan, desk: &mut ConsentDesk<'_>, line: ReadLine<'_>) -> io::Result<(Decision, Course)> {
     let unseen = match consent::show(&lines(plan), &question, desk)? {
         Paged::ToTheEnd { unseen } => unseen,
         Paged::Left(key) => {
@@ -38,7 +38,7 @@ fn decide(plan: &Plan, desk: &mut Desk<'_>, line: ReadLine<'_>) -> io::Result<(D
         write!(desk.out, "{}", question(unseen))?;
         desk.out.flush()?;
         let key = (desk.key)();
-        if key == Key::Letter('i') {
+        if key == KeyPress::Letter('i') {
             writeln!(desk.out, "no")?;
             return instead(desk, line);
         }
@@ -52,7 +52,7 @@ fn decide(plan: &Plan, desk: &mut Desk<'_>, line: ReadLine<'_>) -> io::Result<(D
 }
 
 /// Refuses, and tells the model what to do in place of it.
-fn instead(desk: &mut Desk<'_>, line: ReadLine<'_>) -> io::Result<(Decision, Course)> {
+fn instead(desk: &mut ConsentDesk<'_>, line: ReadLine<'_>) -> io::Result<(Decision, Course)> {
     write!(desk.out, "{INSTEAD}")?;
     desk.out.flush()?;
     match line()? {
@@ -72,34 +72,36 @@ fn question(unseen: usize) -> String {
 }
 
 /// What a key decides, with a word for it.
-fn meaning(key: Key) -> Option<(&'static str, Decision, Course)> {
+fn meaning(key: KeyPress) -> Option<(&'static str, Decision, Course)> {
     match key {
-        Key::Letter('y') => Some(("once", Decision::Once, Course::Go)),
-        Key::Letter('a') => Some(("always", Decision::Always, Course::Go)),
-        Key::Letter('n') | Key::Enter | Key::End => Some(("no", Decision::No(None), Course::Go)),
-        Key::Letter('v') => Some(("never", Decision::Never, Course::Go)),
-        Key::Interrupt => Some(("stopped", Decision::No(None), Course::Stop)),
-        Key::Letter(_) | Key::Space | Key::Escape | Key::Other => None,
+        KeyPress::Letter('y') => Some(("once", Decision::Once, Course::Go)),
+        KeyPress::Letter('a') => Some(("always", Decision::Always, Course::Go)),
+        KeyPress::Letter('n') | KeyPress::Enter | KeyPress::End => {
+            Some(("no", Decision::No(None), Course::Go))
+        }
+        KeyPress::Letter('v') => Some(("never", Decision::Never, Course::Go)),
+        KeyPress::Interrupt => Some(("stopped", Decision::No(None), Course::Stop)),
+        KeyPress::Letter(_) | KeyPress::Space | KeyPress::Escape | KeyPress::Other => None,
     }
 }
 
 /// Everything that the answer is about.
-fn lines(plan: &Plan) -> Vec<Line> {
-    let summary = Shown::line(&plan.summary);
-    let detail = plan.detail.as_deref().map(Shown::block).unwrap_or_default();
-    let rule = Shown::line(&plan.rule);
+fn lines(plan: &Plan) -> Vec<ConsentLine> {
+    let summary = ConsentText::line(&plan.summary);
+    let detail = plan.detail.as_deref().map(ConsentText::block).unwrap_or_default();
+    let rule = ConsentText::line(&plan.rule);
     let is_diff = plan.detail.as_ref().is_some_and(|detail| detail.starts_with("--- "));
-    let mut lines = Line::edged(&summary, |_| Meaning::Title);
-    lines.extend(Line::edged(&detail, |line| if is_diff { in_diff(line) } else { Meaning::Plain }));
+    let mut lines = ConsentLine::edged(&summary, |_| Meaning::Title);
+    lines.extend(ConsentLine::edged(&detail, |line| if is_diff { in_diff(line) } else { Meaning::Plain }));
     // A rule that names the command by the letter would repeat it.
     let is_exact = plan.detail.as_ref().is_some_and(|detail| plan.rule == format!("run(={detail})"));
     if is_exact {
-        lines.push(Line::own("Always and never are about exactly this command.", Meaning::Dim));
+        lines.push(ConsentLine::own("Always and never are about exactly this command.", Meaning::Dim));
     } else if !plan.rule.is_empty() {
-        lines.push(Line::own("Always and never are about:", Meaning::Dim));
-        lines.extend(Line::edged(&rule, |_| Meaning::Dim));
+        lines.push(ConsentLine::own("Always and never are about:", Meaning::Dim));
+        lines.extend(ConsentLine::edged(&rule, |_| Meaning::Dim));
     }
-    lines.extend(Line::notes(&[&summary, &detail]));
+    lines.extend(ConsentLine::notes(&[&summary, &detail]));
     lines
 }
 

@@ -2,7 +2,7 @@ use std::cell::Cell;
 use std::collections::VecDeque;
 
 use super::*;
-use crate::ui::page::Screen;
+use crate::ui::page::ScreenSize;
 
 fn plan(detail: Option<&str>) -> Plan {
     Plan {
@@ -14,7 +14,7 @@ fn plan(detail: Option<&str>) -> Plan {
 }
 
 /// Answers a question with keys at a screen of this size, and returns the decision and what was shown.
-fn answered(plan: &Plan, size: (usize, usize), keys: &[Key]) -> (Option<Decision>, String) {
+fn answered(plan: &Plan, size: (usize, usize), keys: &[KeyPress]) -> (Option<Decision>, String) {
     answered_while(plan, &Cell::new(size), keys, &|_| ())
 }
 
@@ -22,21 +22,21 @@ fn answered(plan: &Plan, size: (usize, usize), keys: &[Key]) -> (Option<Decision
 fn answered_while(
     plan: &Plan,
     size: &Cell<(usize, usize)>,
-    keys: &[Key],
+    keys: &[KeyPress],
     pressed: &dyn Fn(usize),
 ) -> (Option<Decision>, String) {
-    let mut left: VecDeque<Key> = keys.iter().copied().collect();
+    let mut left: VecDeque<KeyPress> = keys.iter().copied().collect();
     let ran_out = Cell::new(false);
     let mut out = Vec::new();
     let mut key = || {
         pressed(keys.len() - left.len());
         left.pop_front().unwrap_or_else(|| {
             ran_out.set(true);
-            Key::Interrupt
+            KeyPress::Interrupt
         })
     };
-    let screen = || Screen { columns: size.get().0, rows: size.get().1 };
-    let mut desk = Desk { out: &mut out, paint: Paint::Plain, screen: &screen, key: &mut key };
+    let screen = || ScreenSize { columns: size.get().0, rows: size.get().1 };
+    let mut desk = ConsentDesk { out: &mut out, paint: Paint::Plain, screen: &screen, key: &mut key };
     let (decision, _) = decide(plan, &mut desk, &mut || Ok(TypedLine::Interrupt)).unwrap();
     ((!ran_out.get()).then_some(decision), String::from_utf8(out).unwrap())
 }
@@ -47,7 +47,7 @@ fn numbered(count: usize) -> String {
 
 #[test]
 fn a_short_question_is_asked_at_once() {
-    let (decision, told) = answered(&plan(None), (80, 24), &[Key::Letter('y')]);
+    let (decision, told) = answered(&plan(None), (80, 24), &[KeyPress::Letter('y')]);
 
     let expected = "│ Run `make`\nAlways and never are about:\n│ run(make)\n\
                     Allow? y once, a always, n no, v never, i instead [n] once\n";
@@ -58,11 +58,11 @@ fn a_short_question_is_asked_at_once() {
 fn a_diff_is_coloured_and_inert() {
     let shown = lines(&plan(Some("--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+new\u{1b}[2J\n same")));
     let mut out = Vec::new();
-    let mut desk = Desk {
+    let mut desk = ConsentDesk {
         out: &mut out,
         paint: Paint::Colored,
-        screen: &|| Screen { columns: 80, rows: 24 },
-        key: &mut || Key::End,
+        screen: &|| ScreenSize { columns: 80, rows: 24 },
+        key: &mut || KeyPress::End,
     };
 
     consent::show(&shown, &question, &mut desk).unwrap();
@@ -86,9 +86,10 @@ fn a_command_that_is_not_a_diff_has_no_colours_of_one() {
 fn nothing_is_allowed_before_its_end_was_shown() {
     let long = plan(Some(&numbered(100)));
 
-    let (early, told) = answered(&long, (80, 24), &[Key::Letter('y'), Key::Letter('a'), Key::Other]);
-    let pages = [Key::Space, Key::Enter, Key::Space, Key::Space];
-    let (paged, shown) = answered(&long, (80, 24), &[&pages[..], &[Key::Letter('y')]].concat());
+    let (early, told) =
+        answered(&long, (80, 24), &[KeyPress::Letter('y'), KeyPress::Letter('a'), KeyPress::Other]);
+    let pages = [KeyPress::Space, KeyPress::Enter, KeyPress::Space, KeyPress::Space];
+    let (paged, shown) = answered(&long, (80, 24), &[&pages[..], &[KeyPress::Letter('y')]].concat());
 
     assert_eq!(early, None);
     assert!(!told.contains("Allow? y once") && !told.contains("line 60"), "{told}");
@@ -102,7 +103,7 @@ fn a_page_and_its_prompt_fit_the_screen() {
     for size in [(80, 24), (40, 10), (20, 4), (10, 2)] {
         let mut shown_before = 0;
         let mut heights = Vec::new();
-        let (_, told) = answered(&plan(Some(&numbered(200))), size, &vec![Key::Space; 300]);
+        let (_, told) = answered(&plan(Some(&numbered(200))), size, &vec![KeyPress::Space; 300]);
         for line in told.lines() {
             shown_before += 1;
             if line.contains("/e/n") || line.contains("n: no") || line.contains("Allow?") {
@@ -118,7 +119,7 @@ fn a_page_and_its_prompt_fit_the_screen() {
 #[test]
 fn whoever_goes_to_the_end_is_told_what_was_not_shown() {
     let (decision, told) =
-        answered(&plan(Some(&numbered(100))), (80, 24), &[Key::Letter('e'), Key::Letter('y')]);
+        answered(&plan(Some(&numbered(100))), (80, 24), &[KeyPress::Letter('e'), KeyPress::Letter('y')]);
 
     assert_eq!(decision, Some(Decision::Once));
     assert!(told.contains("\n... 59 lines not shown ...\n"), "{told}");
@@ -133,9 +134,10 @@ fn whoever_goes_to_the_end_is_told_what_was_not_shown() {
 
 #[test]
 fn a_no_is_taken_at_any_time() {
-    let keys = [Key::Letter('n'), Key::Letter('v'), Key::End, Key::Interrupt];
+    let keys = [KeyPress::Letter('n'), KeyPress::Letter('v'), KeyPress::End, KeyPress::Interrupt];
 
-    let decisions = keys.map(|key| answered(&plan(Some(&numbered(100))), (80, 24), &[Key::Space, key]).0);
+    let decisions =
+        keys.map(|key| answered(&plan(Some(&numbered(100))), (80, 24), &[KeyPress::Space, key]).0);
 
     let no = Some(Decision::No(None));
     assert_eq!(decisions, [no.clone(), Some(Decision::Never), no.clone(), no]);
@@ -149,7 +151,7 @@ fn a_screen_that_changes_hides_nothing() {
     let long = plan(Some(&words.join("\n")));
 
     let (_, told) =
-        answered_while(&long, &size, &vec![Key::Space; 500], &|pressed| size.set(sizes[pressed % 4]));
+        answered_while(&long, &size, &vec![KeyPress::Space; 500], &|pressed| size.set(sizes[pressed % 4]));
 
     let shown = told.replace("\n┊ ", "");
     let missing: Vec<&String> = words.iter().filter(|word| !shown.contains(word.as_str())).collect();
@@ -161,7 +163,7 @@ fn one_long_line_is_shown_whole_and_its_rows_are_marked() {
     let command = format!("echo {}; id", "x".repeat(300));
     let long = Plan { rule: format!("run(={command})"), ..plan(Some(&command)) };
 
-    let (_, told) = answered(&long, (40, 30), &[Key::Letter('n')]);
+    let (_, told) = answered(&long, (40, 30), &[KeyPress::Letter('n')]);
 
     let rows: Vec<&str> = told.lines().filter(|line| line.starts_with(['│', '┊'])).collect();
     assert_eq!(
@@ -176,7 +178,7 @@ fn one_long_line_is_shown_whole_and_its_rows_are_marked() {
 fn a_text_that_imitates_the_question_stands_behind_an_edge() {
     let imitation = "true\nAllow? y once, a always, n no, v never, i instead [n] no\n• Run `true`";
 
-    let (_, told) = answered(&plan(Some(imitation)), (80, 24), &[Key::Letter('n')]);
+    let (_, told) = answered(&plan(Some(imitation)), (80, 24), &[KeyPress::Letter('n')]);
 
     assert_eq!(told.lines().filter(|line| line.starts_with("Allow?")).count(), 1, "{told}");
 }
@@ -184,9 +186,13 @@ fn a_text_that_imitates_the_question_stands_behind_an_edge() {
 /// Presses `i`, then types a line, and returns what was decided.
 fn answered_with(line: TypedLine) -> ((Decision, Course), String) {
     let mut out = Vec::new();
-    let screen = || Screen { columns: 80, rows: 24 };
-    let mut desk =
-        Desk { out: &mut out, paint: Paint::Plain, screen: &screen, key: &mut || Key::Letter('i') };
+    let screen = || ScreenSize { columns: 80, rows: 24 };
+    let mut desk = ConsentDesk {
+        out: &mut out,
+        paint: Paint::Plain,
+        screen: &screen,
+        key: &mut || KeyPress::Letter('i'),
+    };
     let decided = decide(&plan(None), &mut desk, &mut || Ok(line.clone())).unwrap();
     (decided, String::from_utf8(out).unwrap())
 }
