@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use crate::ops::redact::find::examples::Examples;
 use crate::ops::redact::find::judge::{ValueForm, judge};
 use crate::ops::redact::find::names::{self, Secrecy, secrecy};
 use crate::ops::redact::find::pattern::Pattern;
@@ -36,25 +37,11 @@ pub(super) struct AssignmentLead {
     /// What stands after the name. The value follows, or begins where the first group ends.
     pub(super) after: &'static str,
     pub(super) reads: Reads,
-    /// Texts in which the values in ‹ › are found.
-    #[cfg(test)]
-    pub(super) finds: &'static [&'static str],
-    /// Texts that stay as they are.
-    #[cfg(test)]
-    pub(super) leaves: &'static [&'static str],
+    pub(super) examples: Examples,
 }
 
 pub(super) const fn lead(signs: &'static str, after: &'static str, reads: Reads) -> AssignmentLead {
-    AssignmentLead {
-        signs,
-        before: "",
-        after,
-        reads,
-        #[cfg(test)]
-        finds: &[],
-        #[cfg(test)]
-        leaves: &[],
-    }
+    AssignmentLead { signs, before: "", after, reads, examples: Examples::NONE }
 }
 
 impl AssignmentLead {
@@ -62,25 +49,12 @@ impl AssignmentLead {
         Self { before, ..self }
     }
 
-    #[cfg(test)]
     pub(super) const fn finds(self, finds: &'static [&'static str]) -> Self {
-        Self { finds, ..self }
+        Self { examples: self.examples.finds(finds), ..self }
     }
 
-    #[cfg(test)]
     pub(super) const fn leaves(self, leaves: &'static [&'static str]) -> Self {
-        Self { leaves, ..self }
-    }
-
-    /// Only tests read the texts; a program without them starts sooner.
-    #[cfg(not(test))]
-    pub(super) const fn finds(self, _: &'static [&'static str]) -> Self {
-        self
-    }
-
-    #[cfg(not(test))]
-    pub(super) const fn leaves(self, _: &'static [&'static str]) -> Self {
-        self
+        Self { examples: self.examples.leaves(leaves), ..self }
     }
 }
 

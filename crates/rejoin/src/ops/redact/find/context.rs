@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::ops::redact::find::examples::Examples;
 use crate::ops::redact::find::judge::is_credentials;
 use crate::ops::redact::find::letters::Letters;
 use crate::ops::redact::find::pattern::Pattern;
@@ -35,12 +36,7 @@ pub(super) struct ContextPattern {
     /// in the rest of a run of them either.
     run: Option<Letters>,
     pub(super) hold: HoldFrom,
-    /// Texts in which the values in ‹ › are found.
-    #[cfg(test)]
-    pub(super) finds: &'static [&'static str],
-    /// Texts that stay as they are.
-    #[cfg(test)]
-    pub(super) leaves: &'static [&'static str],
+    pub(super) examples: Examples,
 }
 
 /// Where the pattern is compared.
@@ -140,10 +136,7 @@ pub(super) const fn context(
         weight: Weight::Header,
         run: None,
         hold: HoldFrom::Nothing,
-        #[cfg(test)]
-        finds: &[],
-        #[cfg(test)]
-        leaves: &[],
+        examples: Examples::NONE,
     }
 }
 
@@ -180,25 +173,12 @@ impl ContextPattern {
         Self { hold, ..self }
     }
 
-    #[cfg(test)]
     pub(super) const fn finds(self, finds: &'static [&'static str]) -> Self {
-        Self { finds, ..self }
+        Self { examples: self.examples.finds(finds), ..self }
     }
 
-    #[cfg(test)]
     pub(super) const fn leaves(self, leaves: &'static [&'static str]) -> Self {
-        Self { leaves, ..self }
-    }
-
-    /// Only tests read the texts; a program without them starts sooner.
-    #[cfg(not(test))]
-    pub(super) const fn finds(self, _: &'static [&'static str]) -> Self {
-        self
-    }
-
-    #[cfg(not(test))]
-    pub(super) const fn leaves(self, _: &'static [&'static str]) -> Self {
-        self
+        Self { examples: self.examples.leaves(leaves), ..self }
     }
 
     /// True when written JSON may hold a secret around the anchor, as far as a few letters tell.

@@ -7,6 +7,7 @@ mod anchors;
 mod assignment;
 mod columns;
 mod context;
+mod examples;
 mod judge;
 mod keys;
 mod letters;

@@ -66,9 +66,12 @@ fn what_repeats_one_letter_or_lacks_its_beginning_is_no_token() {
 /// The texts of the other tables: those in which something is found, and those that stay.
 fn texts() -> [Vec<&'static str>; 2] {
     let contexts = || contexts::CONTEXTS.iter().chain(commands::COMMANDS);
-    let finds = contexts().flat_map(|line| line.finds).chain(leads::LEADS.iter().flat_map(|line| line.finds));
-    let leaves =
-        contexts().flat_map(|line| line.leaves).chain(leads::LEADS.iter().flat_map(|line| line.leaves));
+    let finds = contexts()
+        .flat_map(|line| line.examples.finds)
+        .chain(leads::LEADS.iter().flat_map(|line| line.examples.finds));
+    let leaves = contexts()
+        .flat_map(|line| line.examples.leaves)
+        .chain(leads::LEADS.iter().flat_map(|line| line.examples.leaves));
     [finds.copied().collect(), leaves.copied().collect()]
 }
 
@@ -100,10 +103,14 @@ fn what_the_lines_of_the_tables_leave_stays() {
 #[test]
 fn every_line_of_the_tables_has_a_text_that_it_changes_and_one_that_it_leaves() {
     let contexts = contexts::CONTEXTS.iter().chain(commands::COMMANDS);
-    let contexts = contexts.map(|line| (line.pattern, line.finds.is_empty() || line.leaves.is_empty()));
+    let contexts = contexts
+        .map(|line| (line.pattern, line.examples.finds.is_empty() || line.examples.leaves.is_empty()));
     // A line that says that there is no value finds none.
     let leads = leads::LEADS.iter().map(|line| {
-        (line.after, line.finds.is_empty() && line.reads != Reads::Nothing || line.leaves.is_empty())
+        (
+            line.after,
+            line.examples.finds.is_empty() && line.reads != Reads::Nothing || line.examples.leaves.is_empty(),
+        )
     });
     let bare = contexts.chain(leads).filter(|(_, is_bare)| *is_bare).map(|(pattern, _)| pattern);
 
@@ -115,8 +122,8 @@ fn repeated() -> Vec<String> {
     let contexts = contexts::CONTEXTS.iter().chain(commands::COMMANDS);
     let anchors = contexts.clone().step_by(3).map(|line| line.anchors[0].to_owned());
     let first = |finds: &[&str]| finds.first().map(|text| text.replace(['‹', '›'], ""));
-    let finds = contexts.filter_map(|line| first(line.finds));
-    let leads = leads::LEADS.iter().filter_map(|line| first(line.finds));
+    let finds = contexts.filter_map(|line| first(line.examples.finds));
+    let leads = leads::LEADS.iter().filter_map(|line| first(line.examples.finds));
     let names = names::WORDS.iter().chain(&names::ENDINGS).step_by(3).map(|word| format!("{word}="));
     let tokens = tokens::TOKENS.iter().step_by(31).map(example);
     let disguised = |(place, text): (usize, String)| match place % 4 {
