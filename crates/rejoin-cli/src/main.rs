@@ -29,11 +29,11 @@ mod provider;
 mod redaction;
 mod removal;
 mod retention;
+mod session;
 mod shapes;
 mod source;
 mod suggest;
 mod surroundings;
-mod talk;
 mod ui;
 mod vault;
 

@@ -11,7 +11,7 @@ use crate::error::{Failure, Kind};
 use crate::private;
 use crate::project_file::{FileReading, read_if_there};
 use crate::redaction;
-use crate::talk::UnsavedReason;
+use crate::session::UnsavedReason;
 use crate::vault;
 
 /// Where a project may keep an id of its own, so that it can move.

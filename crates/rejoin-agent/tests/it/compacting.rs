@@ -6,11 +6,11 @@ use rejoin::view::{Compaction, KeptMessage};
 use rejoin::{Block, Message, Role, Usage};
 use rejoin_agent::{CompactSettings, ErrorKind, Fullness, Toolbox};
 
-use crate::kept::Read;
 use crate::scribe::{
     Asked, Desk, Says, Scribe, exchanges, prompt_line, says, snapshot, summary_line, summary_told, window,
     writes,
 };
+use crate::stored_talk::Read;
 
 #[tokio::test]
 async fn a_talk_far_below_its_window_asks_for_no_summary() {

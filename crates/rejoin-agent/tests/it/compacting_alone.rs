@@ -10,12 +10,12 @@ use rejoin_agent::{CompactSettings, Error, ErrorKind, Fullness, History, OnFailu
 use rusqlite::Connection;
 use tokio::sync::mpsc;
 
-use crate::kept::Read;
 use crate::scribe::{
     Desk, Says, Scribe, exchange, exchanges, line, says, snapshot, summary_line, summary_told, view_of,
     window, writes,
 };
 use crate::script::Place;
+use crate::stored_talk::Read;
 
 const FAILED: &str = "Compression failed, conversation may hit limits soon";
 const REASON: &str = "No summary could be had: the scribe fails.";

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use rejoin::{Block, Fields, Media, MediaKind, Message, Role};
 use rejoin_agent::{CompactSettings, ErrorKind, History, Toolbox};
 
-use crate::kept::Read;
 use crate::scribe::{Desk, Says, Scribe, exchanges, line, says, summary_line, summary_told, window, writes};
+use crate::stored_talk::Read;
 
 fn picture(words: &str) -> Message {
     let image = Media {

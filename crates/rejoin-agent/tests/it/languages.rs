@@ -5,8 +5,8 @@ use rejoin_agent::{Api, Http, HttpSettings, Quirks};
 use serde_json::Value;
 
 use crate::asking::{ask, settings};
-use crate::kept::read_spec;
 use crate::server::{Answer, Server};
+use crate::stored_talk::read_spec;
 use crate::valid::{faults, foreign};
 
 const LANGUAGES: [Api; 3] = [Api::Anthropic, Api::Responses, Api::Chat];

@@ -22,7 +22,6 @@ mod dice;
 mod disk;
 mod feed;
 mod http;
-mod kept;
 mod languages;
 mod mcp;
 mod planted;
@@ -35,6 +34,7 @@ mod script;
 mod server;
 #[path = "../../../rejoin-cli/tests/it/skip.rs"]
 mod skip;
+mod stored_talk;
 #[expect(dead_code, reason = "the command's tests use the rest of it")]
 #[path = "../../../rejoin-cli/tests/it/strace.rs"]
 mod strace;

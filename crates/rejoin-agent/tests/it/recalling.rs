@@ -7,9 +7,9 @@ use rejoin::{AsyncRecorder, Block, Conversation, Json, Message, MessageId, Role}
 use rejoin_agent::{CompactSettings, History, Rules, Stop, Talk, Toolbox, TurnEvent};
 use tokio::sync::mpsc;
 
-use crate::kept::Read;
 use crate::scribe::{Desk, Scribe, exchanges, writes};
 use crate::script::{Place, Script, done, end};
+use crate::stored_talk::Read;
 
 /// A call with an input.
 pub(crate) fn calls(inputs: &[String]) -> Vec<Block> {

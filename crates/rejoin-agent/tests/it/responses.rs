@@ -7,9 +7,9 @@ use rejoin_agent::{ErrorKind, Http, Stop};
 use serde_json::{Value, json};
 
 use crate::asking::{PLANTED, ask, retries, settings};
-use crate::kept::{Kept, read_spec};
 use crate::python;
 use crate::server::{Answer, Asked, Server};
+use crate::stored_talk::{Kept, read_spec};
 
 macro_rules! stream {
     ($name:literal) => {

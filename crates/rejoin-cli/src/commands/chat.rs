@@ -3,7 +3,7 @@
 use crate::commands::talk::TalkManner;
 use crate::context::Context;
 use crate::error::Failure;
-use crate::talk::{self, Start, TalkInput, Then};
+use crate::session::{self, Start, TalkInput, Then};
 
 /// Send a message in the active conversation
 ///
@@ -29,5 +29,5 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
         None => Start::New,
     };
     let said = TalkInput { message: Some(args.message), then: Then::Leave };
-    talk::say(context, &start, &args.manner.overrides(), said)
+    session::say(context, &start, &args.manner.overrides(), said)
 }

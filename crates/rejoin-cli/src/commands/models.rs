@@ -6,8 +6,8 @@ use serde::Serialize;
 use crate::context::Context;
 use crate::error::Failure;
 use crate::provider::{KnownProvider, models, unknown};
+use crate::session;
 use crate::shapes::Items;
-use crate::talk;
 use crate::ui::clean;
 
 /// List the models that a provider offers
@@ -41,7 +41,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     if known.api == Api::Offline {
         return Err(Failure::invalid(format!("`{name}` answers without a model")).hint("run `rejoin setup`"));
     }
-    let names = talk::runtime()?.block_on(models(context, &known))?;
+    let names = session::runtime()?.block_on(models(context, &known))?;
     let is_chosen = |name: &String| known.model.as_ref() == Some(name);
     if context.is_json() {
         let item =

@@ -9,11 +9,11 @@ use crate::commands::talk::TalkManner;
 use crate::context::Context;
 use crate::error::{Failure, Kind};
 use crate::retention::{self, ExpiryNotice};
+use crate::session::reach::{Reach, all};
+use crate::session::stop::summary_in_list;
+use crate::session::which::{self, ListNumbers, NameMatch};
+use crate::session::{self, FirstSave, Session, SessionOverrides, Start, TalkInput, Then, banner};
 use crate::shapes::{ConversationShape, PageShape};
-use crate::talk::reach::{Reach, all};
-use crate::talk::stop::summary_in_list;
-use crate::talk::which::{self, ListNumbers, NameMatch};
-use crate::talk::{self, FirstSave, Session, SessionOverrides, Start, TalkInput, Then, banner};
 
 /// Resume a conversation
 ///
@@ -111,7 +111,7 @@ fn go_on(
     overrides: &SessionOverrides,
 ) -> Result<(), Failure> {
     if is_at_terminal(context) {
-        return talk::say(context, start, overrides, TalkInput { message: None, then: Then::Stay });
+        return session::say(context, start, overrides, TalkInput { message: None, then: Then::Stay });
     }
     let session = Session::begin(context, start, overrides, FirstSave::AtOnce)?;
     let mut stored = archive.conversation(session.conversation())?;

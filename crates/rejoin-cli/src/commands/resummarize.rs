@@ -8,8 +8,8 @@ use serde::Serialize;
 use crate::context::Context;
 use crate::error::Failure;
 use crate::named;
+use crate::session::{self, Partner, SessionOverrides, partner};
 use crate::shapes::Itself;
-use crate::talk::{self, Partner, SessionOverrides, partner};
 
 /// Ask `summary.model` for the title and synopsis of a conversation
 ///
@@ -58,7 +58,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     if provider.api() == Api::Offline {
         return Err(Failure::invalid("the conversation was held without a model"));
     }
-    let asked = talk::runtime()?.block_on(summarise(&archive, stored.id, provider.as_ref(), &model))?;
+    let asked = session::runtime()?.block_on(summarise(&archive, stored.id, provider.as_ref(), &model))?;
     let header = archive.conversation(stored.id)?.conversation;
     if context.is_json() {
         let synopsis = header.synopsis.as_ref().map(|synopsis| synopsis.text.as_str());

@@ -3,7 +3,7 @@
 use crate::context::Context;
 use crate::error::Failure;
 use crate::provider::setup::{self, SetupRequest};
-use crate::talk;
+use crate::session;
 
 /// Choose a provider and a model to talk to
 ///
@@ -32,5 +32,5 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let wanted = SetupRequest { provider: args.provider, model: args.model, consent: args.yes.into() };
-    setup::run(wanted, &talk::runtime()?, context)
+    setup::run(wanted, &session::runtime()?, context)
 }

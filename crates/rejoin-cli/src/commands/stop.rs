@@ -8,10 +8,10 @@ use serde::Serialize;
 use crate::context::Context;
 use crate::error::Failure;
 use crate::git::commit_session;
+use crate::session::choose;
+use crate::session::stop::{StopMode, stop};
+use crate::session::summary::{Describing, Occasion};
 use crate::shapes::Itself;
-use crate::talk::choose;
-use crate::talk::stop::{StopMode, stop};
-use crate::talk::summary::{Describing, Occasion};
 
 /// Pause a conversation, or mark it as completed
 ///

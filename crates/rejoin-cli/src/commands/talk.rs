@@ -7,11 +7,11 @@ use crate::config::choices::StartDefault;
 use crate::context::Context;
 use crate::error::Failure;
 use crate::named;
+use crate::session::choose;
+use crate::session::leftover::Partial;
+use crate::session::tools::ToolFlags;
+use crate::session::{self, SessionOverrides, Start, TalkInput, Then};
 use crate::suggest::nearest;
-use crate::talk::choose;
-use crate::talk::leftover::Partial;
-use crate::talk::tools::ToolFlags;
-use crate::talk::{self, SessionOverrides, Start, TalkInput, Then};
 
 /// What to say, and where.
 #[derive(Debug, clap::Args)]
@@ -161,7 +161,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     }
     let overrides = args.manner.overrides();
     let then = if args.interactive { Then::Stay } else { Then::Leave };
-    talk::say(context, &start, &overrides, TalkInput { message, then })
+    session::say(context, &start, &overrides, TalkInput { message, then })
 }
 
 /// Looks a name up before anything is read or asked; it could have been meant as a message.

@@ -9,8 +9,8 @@ use crate::compaction;
 use crate::context::Context;
 use crate::error::Failure;
 use crate::named;
+use crate::session::{Asked, Quiet, SessionOverrides, runtime};
 use crate::shapes::Within;
-use crate::talk::{Asked, Quiet, SessionOverrides, runtime};
 
 /// Undo the newest compaction of a conversation
 ///

@@ -14,7 +14,7 @@ use rejoin::{Archive, ConversationId, ErrorKind, MessageId};
 use crate::context::Context;
 use crate::error::Failure;
 use crate::project_names::ProjectNames;
-use crate::talk::reach::{Reach, all};
+use crate::session::reach::{Reach, all};
 
 use self::draw::PickerLook;
 use self::keys::{PickerStep, step};

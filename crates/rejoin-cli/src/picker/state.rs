@@ -5,7 +5,7 @@ use nucleo_matcher::{Config, Matcher, Utf32Str};
 use rejoin::{ConversationId, StoredConversation};
 
 use super::branches::BranchEnd;
-use crate::talk::reach::Reach;
+use crate::session::reach::Reach;
 
 /// What a letter must add to the score of a long text. Scattered letters are in every text, and score less.
 const PER_LETTER: u32 = 14;

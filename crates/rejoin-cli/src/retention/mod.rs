@@ -18,7 +18,7 @@ use rejoin::{Archive, ConversationId, Retention, StoredConversation, Sweep, Time
 
 use crate::context::Context;
 use crate::error::Failure;
-use crate::talk::writer_lives;
+use crate::session::writer_lives;
 
 /// How far ahead an expiry by the policy is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,7 +11,7 @@ use super::{Policies, Policy, expired, notice, purged, quarantined, soon, unrene
 use crate::config::{Config, ConfigOverrides};
 use crate::context::Context;
 use crate::error::Failure;
-use crate::talk::own_writer;
+use crate::session::own_writer;
 
 /// How often a program that runs for long sweeps.
 const EVERY: Duration = Duration::from_secs(6 * 60 * 60);

@@ -12,7 +12,7 @@ use rejoin::{
 use crate::context::Context;
 use crate::error::{Failure, Kind};
 use crate::named;
-use crate::talk::Start;
+use crate::session::Start;
 
 /// The kind of conversations that a tool holds on its own; nobody comes back to them by chance.
 const OF_TOOLS: &str = "subagent";

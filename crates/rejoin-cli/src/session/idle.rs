@@ -8,7 +8,7 @@ use std::time::Duration;
 use rejoin::{Archive, ConversationId, EndReason, StoredConversation, Time};
 
 use crate::context::Context;
-use crate::talk::summary::{Describing, Occasion};
+use crate::session::summary::{Describing, Occasion};
 
 impl Context {
     /// A conversation as it stands now. One that is left without a word for long enough counts as paused, so

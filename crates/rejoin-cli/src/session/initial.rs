@@ -15,8 +15,8 @@ use crate::config::project;
 use crate::context::Context;
 use crate::private;
 use crate::project_file::{FileContent, FileReading, read_inside};
-use crate::talk::command_file::{self, CommandFile};
-use crate::talk::stop;
+use crate::session::command_file::{self, CommandFile};
+use crate::session::stop;
 use crate::ui::clean;
 
 /// What a project tells models, in the order they are read.

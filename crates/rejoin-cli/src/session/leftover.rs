@@ -6,7 +6,7 @@ use rejoin::{Archive, Handle, OpenTurn, PlainText};
 
 use crate::context::Context;
 use crate::error::Failure;
-use crate::talk::writer;
+use crate::session::writer;
 use crate::ui::ask;
 use crate::ui::clean;
 

@@ -1,4 +1,5 @@
-//! Talking: which conversation, with which provider, and one turn of it.
+//! A session: a conversation made ready to talk in, with its provider, what the model is told first and its tools;
+//! and a single turn of it. The loop of a turn is `rejoin_agent`, the prompt is in `prompt`.
 
 pub(crate) mod banner;
 pub(crate) mod choose;
@@ -8,10 +9,10 @@ mod initial;
 pub(crate) mod leftover;
 mod once;
 mod partner;
+mod prepare;
 mod quiet;
 pub(crate) mod reach;
-mod session;
-mod session_state;
+mod state;
 pub(crate) mod stop;
 pub(crate) mod summary;
 pub(crate) mod tools;
@@ -21,8 +22,8 @@ mod writer;
 
 pub(crate) use once::{TalkInput, Then, say};
 pub(crate) use partner::{Partner, partner};
+pub(crate) use prepare::{FirstSave, HintPlace, Session, SessionOverrides, Start};
 pub(crate) use quiet::{Asked, Quiet};
-pub(crate) use session::{FirstSave, HintPlace, Session, SessionOverrides, Start};
 pub(crate) use unsaved::UnsavedReason;
 pub(crate) use writer::{lives as writer_lives, own as own_writer};
 

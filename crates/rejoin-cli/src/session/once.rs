@@ -14,7 +14,7 @@ use crate::error::Failure;
 use crate::prompt::{self, Keeping, LossReport, ThinkingDisplay, TurnOutcome, TypedAhead};
 use crate::provider::setup;
 use crate::retention;
-use crate::talk::{FirstSave, GRACE, Session, SessionOverrides, Start, runtime};
+use crate::session::{FirstSave, GRACE, Session, SessionOverrides, Start, runtime};
 use crate::ui::paint::Meaning;
 
 /// The longest message read from a pipe. A provider takes far less.

@@ -8,9 +8,9 @@ use rejoin_agent::{Api, KeySource, Offline, Provider, presets};
 use crate::context::Context;
 use crate::error::{Failure, Kind};
 use crate::provider::{FoundKey, KeyPlace, KnownProvider, find_key, keyring_hint, unknown};
-use crate::talk::banner;
-use crate::talk::command_file::CommandFile;
-use crate::talk::session::{HintPlace, SessionOverrides};
+use crate::session::banner;
+use crate::session::command_file::CommandFile;
+use crate::session::prepare::{HintPlace, SessionOverrides};
 
 /// What stands for the model where there is none.
 const NO_MODEL: &str = "none";

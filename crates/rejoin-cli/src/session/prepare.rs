@@ -10,14 +10,14 @@ use crate::context::{Consent, Context};
 use crate::error::Failure;
 use crate::git::head_of;
 use crate::named;
-use crate::talk::choose::{self, ResumedConversation};
-use crate::talk::command_file::{self, CommandFile};
-use crate::talk::initial::{ContinuedConversation, InitialContext, initial};
-use crate::talk::leftover::{self, Partial};
-use crate::talk::partner::{Partner, partner, partner_of, settings, with_command};
-use crate::talk::summary::{Describing, Occasion, note_base_url};
-use crate::talk::tools::{self, ToolFlags};
-use crate::talk::{UnsavedReason, banner, session_state, writer};
+use crate::session::choose::{self, ResumedConversation};
+use crate::session::command_file::{self, CommandFile};
+use crate::session::initial::{ContinuedConversation, InitialContext, initial};
+use crate::session::leftover::{self, Partial};
+use crate::session::partner::{Partner, partner, partner_of, settings, with_command};
+use crate::session::summary::{Describing, Occasion, note_base_url};
+use crate::session::tools::{self, ToolFlags};
+use crate::session::{UnsavedReason, banner, state, writer};
 use crate::ui::consent::ConsentText;
 
 /// The field of a header with what the model is told in place of Rejoin's own words.
@@ -142,7 +142,7 @@ impl Session {
         if let Some(base_url) = &self.base_url {
             note_base_url(&self.archive, conversation, self.talk.provider().name(), base_url);
         }
-        session_state::note(&self.archive, conversation, &self.talk);
+        state::note(&self.archive, conversation, &self.talk);
         self.describe(Occasion::Turn);
     }
 

@@ -10,10 +10,10 @@ use crate::compaction;
 use crate::context::Context;
 use crate::error::Failure;
 use crate::provider::{KnownProvider, unknown};
-use crate::talk::partner::partner_of;
-use crate::talk::session::{SessionOverrides, command_of, initial_of, tools_of};
-use crate::talk::tools::{self, ToolFlags};
-use crate::talk::{Partner, choose, writer};
+use crate::session::partner::partner_of;
+use crate::session::prepare::{SessionOverrides, command_of, initial_of, tools_of};
+use crate::session::tools::{self, ToolFlags};
+use crate::session::{Partner, choose, writer};
 
 /// What stands for a model that nothing names.
 const ANY_MODEL: &str = "MODEL";

@@ -4,7 +4,7 @@ use rejoin::{Archive, List, StoredConversation};
 
 use crate::context::Context;
 use crate::error::Failure;
-use crate::talk::choose::is_of_people;
+use crate::session::choose::is_of_people;
 
 /// Which conversations are looked through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

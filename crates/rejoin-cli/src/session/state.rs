@@ -4,7 +4,7 @@
 use rejoin::{Archive, Conversation, ConversationId, Fields, Json};
 use rejoin_agent::{Api, Talk};
 
-use crate::talk::command_file;
+use crate::session::command_file;
 
 /// The field of a header.
 const FIELD: &str = "session";

@@ -4,8 +4,8 @@ use rejoin::{Archive, ConversationId, EndReason, Ending, Status, StoredConversat
 
 use crate::error::{Failure, Kind};
 use crate::named;
-use crate::talk::summary::Occasion;
-use crate::talk::{GRACE, Session};
+use crate::session::summary::Occasion;
+use crate::session::{GRACE, Session};
 use crate::ui::fit;
 
 /// Columns of a summary: two or three lines on a usual screen.

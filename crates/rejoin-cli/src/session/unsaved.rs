@@ -9,7 +9,7 @@ use rejoin::StoreUrl;
 
 use crate::context::Context;
 use crate::error::Failure;
-use crate::talk::Start;
+use crate::session::Start;
 
 /// Why nothing that is said is saved.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -50,8 +50,8 @@ fn files_that_a_folder_brings_along_are_read_in_one_file() {
         "private.rs",
         "project_file.rs",
         "prompt/commands/edit.rs",
+        "session/writer.rs",
         "surroundings.rs",
-        "talk/writer.rs",
         "ui/when.rs",
         "vault/ask.rs",
     ];
@@ -69,7 +69,7 @@ fn directories_above_are_searched_for_a_project_in_one_way() {
         "git/session.rs",
         "private.rs",
         "project_file.rs",
-        "talk/initial.rs",
+        "session/initial.rs",
     ];
     assert_eq!(found_in(&[".ancestors()"]), expected);
 }

@@ -13,7 +13,7 @@ use crate::store::backend::{
 };
 use crate::store::tree::ConversationTree;
 use crate::store::{
-    BlobNames, Capabilities, Changed, Found, Hit, Keeper, ListQuery, Page, Progress, Put, Safety,
+    BlobKey, BlobNames, Capabilities, Changed, Found, Hit, Keeper, ListQuery, Page, Progress, Put, Safety,
     SearchQuery, Space, Stamp, Task, VisitBlob,
 };
 
@@ -34,9 +34,6 @@ struct SharedMemory {
     writing: Mutex<()>,
     changed: Condvar,
 }
-
-/// Whose blob, in which space, by which name.
-type BlobKey = (Space, Option<ConversationId>, Vec<u8>);
 
 #[derive(Clone, Default)]
 struct Tables {

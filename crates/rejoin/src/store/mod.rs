@@ -64,6 +64,7 @@ pub use sealed::{Unlock, VaultStore, Workspace};
 #[cfg(feature = "sqlite")]
 pub use sqlite::SqliteStore;
 pub use tree::ConversationTree;
+pub(in crate::store) use turn::BlobKey;
 pub(crate) use turn::Version;
 pub use turn::{
     Anchor, Appended, BlobNames, Capabilities, Change, Children, Entry, Facets, Fault, Note, Opening,

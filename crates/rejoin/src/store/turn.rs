@@ -308,6 +308,9 @@ pub enum Space {
     Wrapper(u8),
 }
 
+/// Whose blob, in which space, by which name.
+pub(in crate::store) type BlobKey = (Space, Option<ConversationId>, Vec<u8>);
+
 impl Space {
     /// Every space.
     pub const ALL: [Self; 11] = [

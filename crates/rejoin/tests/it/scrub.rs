@@ -21,7 +21,7 @@ use crate::held::Held;
 use crate::look::visible;
 use crate::residue::holding;
 use crate::vault::{Inner, sealed};
-use crate::vault_anew::Mortal;
+use crate::vault_reseal::Mortal;
 
 /// A token, and its end, in the letters of the store and in those of its search index.
 const TOKEN: &str = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";

@@ -10,8 +10,8 @@ use rejoin::{Archive, ConversationId, Message, PurgeKeys, PurgeReason, Result, S
 
 use crate::doubles::{Interpose, Interposed, Write};
 use crate::vault::Inner;
-use crate::vault_anew::{inner, keys_in_use};
 use crate::vault_keys::{Machine, say, verified};
+use crate::vault_reseal::{inner, keys_in_use};
 use crate::vault_spaces::KEYS;
 
 /// How long whoever replaces keys waits for others. Nobody may need it.

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::damaged::damage::{Entry, id_at};
 use crate::damaged::spoken::provider;
-use crate::kept::read_spec;
+use crate::stored_talk::read_spec;
 use crate::valid::{faults, foreign};
 
 /// The name that the recorded replies have kept.

@@ -2,9 +2,9 @@
 //! accepts, and always the same ones.
 
 mod asked;
+mod compacted;
 mod damage;
-mod found;
-mod kept;
+mod known_faults;
 mod spoken;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use crate::asking::{ask, settings};
 use crate::dice::Dice;
-use crate::kept::read_spec;
 use crate::server::{Answer, Server};
+use crate::stored_talk::read_spec;
 
 pub(crate) const APIS: [Api; 3] = [Api::Anthropic, Api::Responses, Api::Chat];
 

@@ -14,7 +14,7 @@ use crate::context::Context;
 use crate::error::{Failure, Kind};
 use crate::named;
 use crate::prompt::{self, Course, TurnDisplay, TurnEnd, TypedAhead};
-use crate::talk::{Asked, Quiet, SessionOverrides, banner, runtime};
+use crate::session::{Asked, Quiet, SessionOverrides, banner, runtime};
 
 /// How long to wait at the end for a store that fails.
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -8,8 +8,8 @@ use serde::Serialize;
 
 use crate::context::Context;
 use crate::error::Failure;
+use crate::session::{Asked, Quiet, runtime};
 use crate::shapes::RepairShape;
-use crate::talk::{Asked, Quiet, runtime};
 use crate::ui::json;
 
 /// The languages that requests are shown in.

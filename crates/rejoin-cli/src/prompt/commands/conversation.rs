@@ -5,7 +5,7 @@ use super::listing::command_line;
 use crate::error::Failure;
 use crate::named;
 use crate::prompt::{Keeping, Prompt};
-use crate::talk::{FirstSave, Session, SessionOverrides, Start, which};
+use crate::session::{FirstSave, Session, SessionOverrides, Start, which};
 use crate::ui::paint::Meaning;
 
 /// Starts a new conversation. The one before is kept.

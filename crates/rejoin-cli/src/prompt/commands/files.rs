@@ -4,7 +4,7 @@ use super::After;
 use crate::context::Context;
 use crate::error::Failure;
 use crate::prompt::Prompt;
-use crate::talk::{SessionOverrides, command_file};
+use crate::session::{SessionOverrides, command_file};
 use crate::ui::clean;
 
 /// A command that a file describes.

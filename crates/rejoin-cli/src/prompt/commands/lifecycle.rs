@@ -4,7 +4,7 @@ use super::After;
 use crate::error::Failure;
 use crate::git::commit_session;
 use crate::prompt::{Keeping, Prompt};
-use crate::talk::stop::StopMode;
+use crate::session::stop::StopMode;
 use crate::ui::paint::Meaning;
 
 /// Pauses the conversation and leaves.

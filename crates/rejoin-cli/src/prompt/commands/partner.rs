@@ -10,7 +10,7 @@ use crate::context::Context;
 use crate::error::Failure;
 use crate::prompt::Prompt;
 use crate::provider::{self, KnownProvider};
-use crate::talk::{HintPlace, Partner, SessionOverrides, partner};
+use crate::session::{HintPlace, Partner, SessionOverrides, partner};
 use crate::ui::paint::Meaning;
 use crate::ui::size;
 

@@ -11,8 +11,8 @@ use super::super::Keeping;
 use super::{Course, TurnDisplay, TurnEnd, figures};
 use crate::context::Context;
 use crate::error::Failure;
+use crate::session::UnsavedReason;
 use crate::shapes::Within;
-use crate::talk::UnsavedReason;
 use crate::ui;
 
 /// A turn for a program.

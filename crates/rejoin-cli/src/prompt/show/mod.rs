@@ -25,7 +25,7 @@ pub(crate) use self::screen::ThinkingDisplay;
 use super::Keeping;
 use crate::context::Context;
 use crate::error::Failure;
-use crate::talk::UnsavedReason;
+use crate::session::UnsavedReason;
 pub(crate) use crate::ui::keyboard::Hushed;
 use crate::ui::paint::{Meaning, Paint};
 use crate::ui::{clean, fit, page};

@@ -12,7 +12,7 @@ use crate::compaction::{COMPACTING, STOPPED, notice};
 use crate::context::Context;
 use crate::error::Failure;
 use crate::redaction::TakenSecrets;
-use crate::talk::banner;
+use crate::session::banner;
 use crate::ui::consent::ConsentText;
 use crate::ui::paint::Paint;
 use crate::ui::quote::argument;

@@ -15,7 +15,7 @@ use crate::compaction::{COMPACTING, STOPPED, notice};
 use crate::context::Context;
 use crate::error::Failure;
 use crate::redaction::TakenSecrets;
-use crate::talk::banner;
+use crate::session::banner;
 use crate::ui::markdown::Markdown;
 use crate::ui::paint::{Meaning, Paint};
 

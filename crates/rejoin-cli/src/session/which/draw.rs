@@ -3,7 +3,7 @@
 use rejoin::StoredConversation;
 
 use crate::context::Context;
-use crate::talk::stop::summary_in_list;
+use crate::session::stop::summary_in_list;
 use crate::ui::paint::{Meaning, Paint};
 use crate::ui::when::WallClock;
 use crate::ui::{clean, fit};

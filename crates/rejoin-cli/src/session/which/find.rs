@@ -5,9 +5,9 @@ use rejoin::{Archive, ConversationId, ErrorKind, Named, StoredConversation};
 use crate::context::Context;
 use crate::error::Failure;
 use crate::named as names;
-use crate::talk::Start;
-use crate::talk::choose::missing;
-use crate::talk::reach::{Reach, all};
+use crate::session::Start;
+use crate::session::choose::missing;
+use crate::session::reach::{Reach, all};
 
 /// From this length on a word that begins an id is one; shorter ones are looked for in titles first.
 const LIKELY_AN_ID: usize = 4;

@@ -13,8 +13,8 @@ pub(crate) use self::find::{ListNumbers, NameMatch, matching, named};
 use crate::context::Context;
 use crate::error::Failure;
 use crate::picker::{self, Picked};
-use crate::talk::Start;
-use crate::talk::reach::Reach;
+use crate::session::Start;
+use crate::session::reach::Reach;
 use crate::ui::ask as question;
 
 /// Finds what a name stands for and asks where that is not clear; without a name everything is offered. None

@@ -4,8 +4,8 @@
 
 use super::inline::Inline;
 use super::line::{LineExtent, LineKind, MarkdownLine, classify, quoted, run};
-use super::spread::{Spread, TextLook};
 use super::table;
+use super::wrap::{Spread, TextLook};
 use crate::ui::{clean, fit};
 
 /// The frame of code is this wide: it still fits when the window becomes narrower.

@@ -4,7 +4,7 @@
 //! bounded length, the mark was text.
 
 use super::line::run;
-use super::spread::{Spread, TextLook};
+use super::wrap::{Spread, TextLook};
 
 /// Characters to wait for the partner of a mark.
 const PATIENCE: usize = 400;

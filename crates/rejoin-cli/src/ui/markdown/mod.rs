@@ -8,12 +8,12 @@ mod block;
 mod inert;
 mod inline;
 mod line;
-mod spread;
 mod table;
+mod wrap;
 
 use self::block::Blocks;
 use self::inert::InertText;
-use self::spread::TextLook;
+use self::wrap::TextLook;
 use crate::ui::paint::Paint;
 
 /// A text in Markdown on its way to a terminal.

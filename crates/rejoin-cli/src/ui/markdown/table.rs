@@ -1,7 +1,7 @@
 //! Tables: columns side by side where they fit, else a row as a list of names and values.
 
 use super::inline::Inline;
-use super::spread::{Spread, TextLook};
+use super::wrap::{Spread, TextLook};
 use crate::ui::fit;
 
 /// Between two columns.

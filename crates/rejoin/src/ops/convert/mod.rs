@@ -6,7 +6,7 @@
 //! whole, what is changed in it is its own and stays (`base.rs`).
 
 mod base;
-mod grown;
+mod diverged;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -305,7 +305,7 @@ fn copy_conversation(
             let Some((there, theirs)) = there.as_ref().zip(theirs.as_ref()) else {
                 return Err(both_changed(row.id));
             };
-            grown::take_over(from, to, (row, &ours), (there, theirs))?;
+            diverged::take_over(from, to, (row, &ours), (there, theirs))?;
             base.note(row.id, state(row, &ours));
         }
         Since::Unknown | Since::Source => {
@@ -315,7 +315,7 @@ fn copy_conversation(
             match there.as_ref().zip(theirs.as_ref()).filter(|_| is_ahead) {
                 // It was continued in the copy while it was copied.
                 Some(both) if base.is_of_whole_copy() && !is_reduced(from, row.id, reduced)? => {
-                    grown::take_over(from, to, (row, &ours), both)?;
+                    diverged::take_over(from, to, (row, &ours), both)?;
                     base.note(row.id, state(row, &ours));
                 }
                 Some((there, _)) => {

@@ -7,9 +7,9 @@ use crate::store::backend::{Append, LogEntry, taken, unknown};
 use crate::store::jsonl::Jsonl;
 use crate::store::jsonl::change_log::Noted;
 use crate::store::jsonl::files::OpenScan;
-use crate::store::jsonl::kept::LoadedConversation;
 use crate::store::jsonl::line::meta::{ConversationStart, Meta};
 use crate::store::jsonl::line::{Blob, Line, LineType, owned_text, text};
+use crate::store::jsonl::loaded::LoadedConversation;
 use crate::store::jsonl::writing::{Onto, Turnstile};
 use crate::store::{Put, Stamp};
 

@@ -8,7 +8,7 @@ use crate::store::backend::{Amendment, ConversationRow, NewConversation, NewMess
 use crate::store::jsonl::line::meta::{ConversationStart, FORMAT, Meta, header_of};
 use crate::store::jsonl::line::{Blob, Line};
 use crate::store::tree::{self, ConversationTree};
-use crate::store::{Anchor, Facets, Space, Stamp};
+use crate::store::{Anchor, BlobKey, Facets, Stamp};
 
 /// A conversation.
 #[derive(Clone, Debug)]
@@ -54,9 +54,6 @@ impl Spent {
         least > 0 && self.lines >= least && self.bytes >= length / 4
     }
 }
-
-/// Whose blob, in which space, by which name.
-pub(super) type BlobKey = (Space, Option<ConversationId>, Vec<u8>);
 
 /// Where the message of a line stands in its file.
 #[derive(Clone, Copy, Debug, Default)]

@@ -9,9 +9,9 @@ use crate::store::body::is_json;
 use crate::store::jsonl::Jsonl;
 use crate::store::jsonl::fault::DuringIo;
 use crate::store::jsonl::files::LockedFile;
-use crate::store::jsonl::kept::LocatedMessage;
 use crate::store::jsonl::line::body;
 use crate::store::jsonl::lines::{FileLines, read_at};
+use crate::store::jsonl::loaded::LocatedMessage;
 
 /// How much is read at a time where messages stand one after the other.
 const WINDOW: usize = 1 << 18;

@@ -13,10 +13,10 @@ use crate::error::Result;
 use crate::model::ConversationId;
 use crate::store::Stamp;
 use crate::store::jsonl::fault::DuringIo;
-use crate::store::jsonl::kept::{LoadedConversation, MessageSpan};
 use crate::store::jsonl::line::meta::Meta;
 use crate::store::jsonl::line::{Line, LineType, body, body_length};
 use crate::store::jsonl::lines::{FileLines, LineBytes, RawLine, read_at};
+use crate::store::jsonl::loaded::{LoadedConversation, MessageSpan};
 
 /// More bad lines of one file than this say nothing new.
 const TOLD: usize = 1_000;

@@ -3,7 +3,7 @@
 //!
 //! It shares no decision with the stores, so that a rule that is wrong there is not wrong here as well.
 
-mod kept;
+mod conversation;
 mod rules;
 
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use std::fmt;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
-use crate::oracle::kept::{Kept, no_message};
+use crate::oracle::conversation::{Kept, no_message};
 use crate::oracle::rules::{check_change, check_turn, found_at, page_of_hits, page_of_rows};
 use rejoin::store::{
     Appended, BlobNames, Capabilities, Change, Changed, Found, Hit, ListQuery, Note, Order, Outcome, Page,

@@ -23,12 +23,12 @@ use crate::store::jsonl::blob::shelf::{BlobFile, Shelf};
 use crate::store::jsonl::change_log;
 use crate::store::jsonl::fault::DuringIo;
 use crate::store::jsonl::files::FileIdentity;
-use crate::store::jsonl::kept::{BlobKey, LoadedConversation};
 use crate::store::jsonl::line::Blob;
 use crate::store::jsonl::line::octets::Octets;
+use crate::store::jsonl::loaded::LoadedConversation;
 use crate::store::jsonl::writing::Turnstile;
 
-use crate::store::{BlobNames, Put, Safety, Space, Stamp, VisitBlob};
+use crate::store::{BlobKey, BlobNames, Put, Safety, Space, Stamp, VisitBlob};
 
 /// From how many blobs on one sync of the whole file system is shorter than one for each.
 const MANY: usize = 32;

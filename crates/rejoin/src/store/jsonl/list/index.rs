@@ -24,11 +24,11 @@ use crate::store::backend::ConversationRow;
 use crate::store::durable;
 use crate::store::index::checksum;
 use crate::store::jsonl::files::FileIdentity;
-use crate::store::jsonl::kept::LoadedConversation;
 use crate::store::jsonl::layout::Layout;
 use crate::store::jsonl::line::meta::Traits;
 use crate::store::jsonl::line::octets::Octets;
 use crate::store::jsonl::lines;
+use crate::store::jsonl::loaded::LoadedConversation;
 use crate::store::{ListQuery, Stamp, Version};
 
 /// The version of the index. Another one is not read.
