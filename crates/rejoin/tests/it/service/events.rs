@@ -18,6 +18,19 @@ fn told(events: &mut Events) -> Vec<(String, EventKind)> {
     told.into_iter().map(|event| (event.conversation.unwrap().to_string(), event.kind)).collect()
 }
 
+/// The same without what was slow: a busy machine is. It may be told on its own.
+fn told_but_slow(events: &mut Events) -> Vec<(String, EventKind)> {
+    let is_slow = |kind: &EventKind| matches!(kind, EventKind::Strained(Strain::Slow { .. }));
+    loop {
+        let mut told = told(events);
+        let was_empty = told.is_empty();
+        told.retain(|(_, kind)| !is_slow(kind));
+        if was_empty || !told.is_empty() {
+            return told;
+        }
+    }
+}
+
 #[test]
 fn a_record_that_is_new_or_grows_is_stored_and_any_other_change_is_a_change() {
     everywhere(|place| {
@@ -31,11 +44,11 @@ fn a_record_that_is_new_or_grows_is_stored_and_any_other_change_is_a_change() {
             ConversationRecordMutation { title: Some("three".to_owned()), ..saying(vec![frame(2, "Lint.")]) };
 
         service.create_record(&input(1, "one")).unwrap();
-        let created = told(&mut events);
+        let created = told_but_slow(&mut events);
         service.update_record(&id_of(1), &title).unwrap();
-        let titled = told(&mut events);
+        let titled = told_but_slow(&mut events);
         service.update_record(&id_of(1), &both).unwrap();
-        let grown = told(&mut events);
+        let grown = told_but_slow(&mut events);
 
         let of = |kind| (id_of(1), kind);
         assert_eq!(created, [of(EventKind::Stored { messages: 1 })]);
