@@ -1,7 +1,7 @@
 //! Keys of providers: where they come from, and that they are never shown.
 //!
-//! A key lives in memory only. It has no `Display`, its `Debug` says `[redacted]`, and [`ApiKey::redact`] takes
-//! it out of text that a server sent back.
+//! A key lives in memory only. It has no `Display`, its `Debug` says `[redacted]`, and [`ApiKey::redact`]
+//! takes it out of text that a server sent back.
 
 use std::fmt;
 use std::process::Stdio;

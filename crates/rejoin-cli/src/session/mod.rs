@@ -1,5 +1,5 @@
-//! A session: a conversation made ready to talk in, with its provider, what the model is told first and its tools;
-//! and a single turn of it. The loop of a turn is `rejoin_agent`, the prompt is in `prompt`.
+//! A session: a conversation made ready to talk in, with its provider, what the model is told first and its
+//! tools, and a single turn of it. The loop of a turn is in `rejoin_agent`, the prompt in `prompt`.
 
 pub(crate) mod banner;
 pub(crate) mod choose;

@@ -11,9 +11,9 @@
 //! - `detect` looks at a path and the first bytes. It is quick and certain: no two formats claim the same
 //!   file.
 //! - `beside` names what else is read with a source, so that changes of it are noticed.
-//! - `read` turns bytes into [`SourcePiece`]s in the order of the file: conversations, messages, kept lines, and
-//!   skipped lines with the reason. It streams: it holds one reply and a few dozen bytes per message, never
-//!   the file. It never panics and respects [`ReadLimits`]: a line that cannot be parsed is skipped and
+//! - `read` turns bytes into [`SourcePiece`]s in the order of the file: conversations, messages, kept lines,
+//!   and skipped lines with the reason. It streams: it holds one reply and a few dozen bytes per message,
+//!   never the file. It never panics and respects [`ReadLimits`]: a line that cannot be parsed is skipped and
 //!   reported, an exceeded limit ends the source with an error.
 //! - `write` turns a [`Tree`] into files, with the paths where the other program looks for them.
 //!

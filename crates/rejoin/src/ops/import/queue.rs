@@ -5,8 +5,8 @@
 //! once. What waits is bounded in number and in bytes.
 //!
 //! Nothing that waits counts as imported: whoever tells that a source was imported asks
-//! [`ImportQueue::first_waiting`] before. An import looks for a conversation with [`ImportDestination::row_of`],
-//! which stores what waits of it first.
+//! [`ImportQueue::first_waiting`] before. An import looks for a conversation with
+//! [`ImportDestination::row_of`], which stores what waits of it first.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashSet};
