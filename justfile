@@ -4,7 +4,7 @@ default:
     @just --list
 
 # Everything CI runs
-check: format lint test features coverage counts docs deny
+check: format lint test features package coverage counts docs deny
 
 format:
     cargo fmt --all --check
@@ -19,6 +19,10 @@ test:
 # Each feature of the library alone, none, and the default ones; and how many crates their users compile
 features:
     .ci/features
+
+# The crates that others depend on, packed; with --verify, built from what was packed
+package *options:
+    .ci/package {{options}}
 
 # How much of the store, of retention and of key derivation the tests reach; with --missed, which lines they do not
 coverage *options:

@@ -1,7 +1,4 @@
-//! Talks to models with tools, and keeps every finished message in a Rejoin archive.
-//!
-//! [`Talk`] is one conversation with one provider. It asks, streams what comes back to its listener, runs
-//! tools that were approved, and records as it goes. It does not know which store it has.
+#![doc = include_str!("../README.md")]
 
 mod compact;
 mod directory_identity;

@@ -63,6 +63,13 @@ impl Arguments {
     }
 }
 
+/// What a command line prints that asks for the version and nothing else. To describe the options to clap
+/// takes longer than the rest of such a command.
+pub(crate) fn version_alone(mut words: impl Iterator<Item = OsString>) -> Option<&'static str> {
+    let asked = words.nth(1).filter(|word| word == "--version" || word == "-V");
+    (asked.is_some() && words.next().is_none()).then_some(concat!("rejoin ", env!("CARGO_PKG_VERSION"), "\n"))
+}
+
 /// Whether this is `--help --all`, which clap would answer at its first word.
 fn asks_for_all_help(words: impl Iterator<Item = OsString>) -> bool {
     let mut words: Vec<OsString> = words.take(3).collect();
@@ -227,6 +234,19 @@ mod tests {
             .into_iter()
             .filter(|line| read(line, Arguments::read) != read(line, Arguments::read_among_all));
         assert_eq!(differing.collect::<Vec<_>>(), [""; 0]);
+    }
+
+    #[test]
+    fn the_version_alone_is_answered_as_clap_does() {
+        let words = |line: &str| line.split(' ').map(OsString::from).collect::<Vec<_>>().into_iter();
+        let of_clap = |line: &str| Arguments::read_among_all(words(line)).unwrap_err().to_string();
+        let alone = |line: &str| version_alone(words(line)).map(str::to_owned);
+
+        let asked = ["rejoin --version", "rejoin -V"];
+        assert_eq!(asked.map(alone), asked.map(|line| Some(of_clap(line))));
+        let more =
+            ["rejoin", "rejoin list", "rejoin -V list", "rejoin --version --json", "rejoin list --version"];
+        assert_eq!(more.map(alone), [const { None }; 5]);
     }
 
     #[test]

@@ -38,6 +38,7 @@ mod ui;
 mod vault;
 
 use std::env;
+use std::io::{self, Write as _};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -55,6 +56,11 @@ use crate::surroundings::Surroundings;
 fn main() -> ExitCode {
     guard::protect();
     survive_size_limit();
+    if let Some(version) = args::version_alone(env::args_os()) {
+        // A closed stream leaves nobody to tell.
+        let _ = io::stdout().write_all(version.as_bytes());
+        return ExitCode::SUCCESS;
+    }
     if completion::answer(env::args_os()) {
         return ExitCode::SUCCESS;
     }

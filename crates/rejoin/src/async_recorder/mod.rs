@@ -52,7 +52,10 @@ const PATIENCE_IN_TROUBLE: Duration = Duration::from_millis(250);
 /// ```
 ///
 /// When the store fails, messages wait in memory and are tried again; [`AsyncRecorder::watch`] tells.
-/// Dropping the recorder saves what it can, like [`AsyncRecorder::close`], but reports nothing.
+///
+/// End it with [`AsyncRecorder::close`]. Dropping it saves the same, but reports nothing, and blocks the
+/// thread that drops it until the store has answered: in a task, that is a thread of the runtime. It cannot
+/// deadlock, because saving does not need the runtime.
 #[derive(Debug)]
 pub struct AsyncRecorder {
     orders: mpsc::Sender<ThreadOrder>,
@@ -186,13 +189,22 @@ impl AsyncRecorder {
         self.open_reply.clone()
     }
 
-    /// Tries once more to save what waits and what has arrived of a reply, and ends the thread.
-    pub async fn close(self) -> std::result::Result<(), Unsaved> {
+    /// Tries once more to save what waits and what has arrived of a reply, and ends the thread. When the
+    /// future is ready, the store is no longer used.
+    ///
+    /// The order is on its way when this returns. Dropping the future, as a timeout does, waits for nothing:
+    /// the thread goes on alone, and what it has not saved when the program ends is lost.
+    pub fn close(mut self) -> impl Future<Output = std::result::Result<(), Unsaved>> + Send + use<> {
         let (answer, answered) = oneshot::channel();
-        let nothing =
-            |_| Unsaved { messages: Vec::new(), interrupted: Vec::new(), reason: stopped().to_string() };
-        self.send(ThreadOrder::Close(Some(answer))).map_err(|_| nothing(()))?;
-        answered.await.map_err(|_| nothing(()))?
+        let sent = self.send(ThreadOrder::Close(Some(answer)));
+        // The answer is waited for, so nothing is left to wait for when this is dropped.
+        self.thread = None;
+        async move {
+            let nothing =
+                |_| Unsaved { messages: Vec::new(), interrupted: Vec::new(), reason: stopped().to_string() };
+            sent.map_err(nothing)?;
+            answered.await.map_err(|_| nothing(stopped()))?
+        }
     }
 
     fn send(&self, order: ThreadOrder) -> Result<()> {

@@ -51,6 +51,8 @@ impl Worker {
                 Ok(ThreadOrder::Use(work)) => work(&mut self.recorder),
                 Ok(ThreadOrder::Close(answer)) => {
                     let closed = self.close();
+                    // The store is closed before it is said to be.
+                    drop(self);
                     if let Some(answer) = answer {
                         let _ = answer.send(closed);
                     }

@@ -23,9 +23,13 @@ impl PlainText {
         words(text)
     }
 
-    /// Calls `visit` with each of the [words](Self::words) of a text.
-    pub fn each_word(text: &str, visit: impl FnMut(&str)) {
-        each_word(text, visit);
+    /// Calls `visit` with each of the [words](Self::words) of a text, its root, and whether it is a common
+    /// word.
+    ///
+    /// Forms of a word share a root, which need not be a word itself: `bicycles` and `bicycle`, `painted` and
+    /// `painting`, `colour` and `color`. A common word says nothing by itself, such as `the`.
+    pub fn each_word(text: &str, mut visit: impl FnMut(&str, &str, bool)) {
+        each_word(text, |word| visit(word, &word_root(word), is_common_word(word)));
     }
 
     /// Calls `visit` with each sentence of a text, without the white space around it.
@@ -34,19 +38,6 @@ impl PlainText {
     /// follows. Scripts that write these marks without a space after them are understood.
     pub fn each_sentence<'a>(text: &'a str, visit: impl FnMut(&'a str)) {
         each_sentence(text, visit);
-    }
-
-    /// True for a word that says nothing by itself, such as `the`. The word is one of [`Self::words`].
-    pub fn is_common_word(word: &str) -> bool {
-        is_common_word(word)
-    }
-
-    /// The root of a word, so that forms of a word compare equal: `bicycles` and `bicycle`, `painted`
-    /// and `painting`, `colour` and `color`.
-    ///
-    /// The word is one of [`Self::words`]. A root need not be a word itself.
-    pub fn word_root(word: &str) -> String {
-        word_root(word)
     }
 
     /// The first 100 characters of a text on one line, with `...` when there is more.
@@ -85,6 +76,16 @@ pub(crate) fn beginning(text: &str) -> (Vec<String>, u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_word_is_told_with_its_root() {
+        let mut found = Vec::new();
+        PlainText::each_word("The Bicycles", |word, root, is_common| {
+            found.push(format!("{word} {root} {is_common}"));
+        });
+
+        assert_eq!(found, ["the the true", "bicycles bicycl false"]);
+    }
 
     #[test]
     fn the_beginning_of_an_answer_is_eight_lines() {

@@ -1,5 +1,7 @@
 //! What is asked: the words that an answer must be about, and the kind of thing that is wanted.
 
+use std::collections::BTreeSet;
+
 use rejoin::PlainText;
 
 /// More words than this make a text, not a question.
@@ -273,20 +275,22 @@ impl Question {
         let mut kind = kind_asked(&all);
         let mut attribute = None;
         let mut terms: Vec<Term> = Vec::new();
-        for (place, word) in all.iter().enumerate() {
-            if PlainText::is_common_word(word) || ASKING.contains(&word.as_str()) {
-                continue;
+        let mut next = 0;
+        PlainText::each_word(text, |word, root, is_common| {
+            let place = next;
+            next += 1;
+            if is_common || ASKING.contains(&word) {
+                return;
             }
-            let root = PlainText::word_root(word);
             let is_chosen = place > 0 && CHOOSING.contains(&all[place - 1].as_str());
-            let named = kind_named(&root);
+            let named = kind_named(root);
             if attribute.is_none() && (is_chosen || named.is_some()) {
                 kind = named.or(kind);
-                attribute = Some(root);
+                attribute = Some(root.to_owned());
             } else if !terms.iter().any(|term| term.root == root) && terms.len() < MOST_TERMS {
-                terms.push(Term { is_needed: is_needed(text, word, place), root });
+                terms.push(Term { root: root.to_owned(), is_needed: is_needed(text, word, place) });
             }
-        }
+        });
         // "Which colours?" is about colours, and so is "what colour do you like?" about nothing else.
         if terms.is_empty()
             && let Some(root) = attribute.take()
@@ -393,8 +397,9 @@ fn is_about_itself(words: &[String], terms: &[Term]) -> bool {
     let names_you = words.iter().any(|word| ["you", "your", "yourself"].contains(&word.as_str()));
     let reports =
         words.iter().any(|word| ["said", "say", "told", "tell", "mentioned"].contains(&word.as_str()));
-    let itself = |term: &Term| ITSELF.iter().any(|word| PlainText::word_root(word) == term.root);
-    names_you && !reports && terms.iter().all(itself)
+    let mut itself = BTreeSet::new();
+    PlainText::each_word(&ITSELF.join(" "), |_, root, _| itself.extend([root.to_owned()]));
+    names_you && !reports && terms.iter().all(|term| itself.contains(&term.root))
 }
 
 /// True when words deny. "Isn't it green?" denies nothing, so the first words of a question are passed over.

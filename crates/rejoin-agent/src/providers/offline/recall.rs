@@ -152,15 +152,14 @@ fn candidate<'a>(question: &Question, statement: &'a str, message: usize) -> Opt
     while !statement.is_char_boundary(looked_at) {
         looked_at -= 1;
     }
-    PlainText::each_word(&statement[..looked_at], |word| {
-        let root = PlainText::word_root(word);
+    PlainText::each_word(&statement[..looked_at], |word, root, _| {
         for (place, term) in question.terms.iter().enumerate() {
             if term.root == root {
                 candidate.terms |= 1 << place;
             }
         }
-        candidate.has_attribute |= question.attribute.as_deref() == Some(root.as_str());
-        candidate.has_kind |= question.kind.is_some_and(|kind| kind.is_in(word) || kind.is_in(&root));
+        candidate.has_attribute |= question.attribute.as_deref() == Some(root);
+        candidate.has_kind |= question.kind.is_some_and(|kind| kind.is_in(word) || kind.is_in(root));
     });
     if candidate.terms == 0 {
         return None;
