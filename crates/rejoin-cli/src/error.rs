@@ -170,6 +170,11 @@ impl Failure {
         matches!(self.kind, Kind::Locked | Kind::Unavailable)
     }
 
+    /// The message alone, as it was given: no cause, and not in other words.
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+
     /// What went wrong, in one line.
     pub(crate) fn summary(&self) -> String {
         self.lines().fold(String::new(), |told, line| match told.is_empty() {

@@ -1,7 +1,15 @@
-//! Deleting at the user's wish: how it is recorded, and how what goes is described before and after.
+//! Removing at the user's wish: one plan and one report for `delete`, `clean`, `expire`, `purge` and `scrub`.
+//!
+//! A plan shows what will go and asks; a report says what became of each item, counts, warns and makes the
+//! exit code. How an item is described before and after is here, too.
+
+mod plan;
+mod report;
+
+pub(crate) use plan::RemovalPlan;
+pub(crate) use report::{Fate, FateShape, RemovalReport, RemovedShape};
 
 use rejoin::{Archive, ConversationId, Hold, PurgeKeys, StoredConversation};
-use serde::Serialize;
 
 use crate::context::Context;
 use crate::error::{Failure, Kind};
@@ -23,88 +31,6 @@ pub(crate) fn delete_conversation(archive: &Archive, id: ConversationId) -> Resu
     match deleted.failed.pop() {
         Some((_, why)) => Err(Failure::new(Kind::Other, why)),
         None => Ok(deleted.bytes()),
-    }
-}
-
-/// What becomes of something that was to go, as programs read it.
-#[derive(Clone, Copy, Debug, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum FateShape {
-    Planned,
-    /// It goes within the days of notice.
-    Soon,
-    Deleted,
-    #[serde(rename = "passed by")]
-    PassedBy,
-    /// It was not there.
-    Missing,
-    Failed,
-}
-
-/// What becomes of one thing that was to go.
-#[derive(Debug)]
-pub(crate) enum Fate {
-    /// It waits for its turn, or would go if this were not a dry run.
-    Planned,
-    /// It is gone, and took this many bytes.
-    Deleted(u64),
-    /// Somebody used, kept or deleted it after it was looked at.
-    PassedBy,
-    /// Nothing has its name.
-    Missing(Failure),
-    Failed(Failure),
-}
-
-impl Fate {
-    /// The same as programs read it.
-    pub(crate) const fn outcome(&self) -> FateShape {
-        match self {
-            Self::Planned => FateShape::Planned,
-            Self::Deleted(_) => FateShape::Deleted,
-            Self::PassedBy => FateShape::PassedBy,
-            Self::Missing(_) => FateShape::Missing,
-            Self::Failed(_) => FateShape::Failed,
-        }
-    }
-
-    pub(crate) const fn is_deleted(&self) -> bool {
-        matches!(self, Self::Deleted(_))
-    }
-
-    /// The bytes that were freed.
-    pub(crate) const fn bytes(&self) -> u64 {
-        match self {
-            Self::Deleted(bytes) => *bytes,
-            Self::Planned | Self::PassedBy | Self::Missing(_) | Self::Failed(_) => 0,
-        }
-    }
-
-    pub(crate) const fn failure(&self) -> Option<&Failure> {
-        match self {
-            Self::Missing(failure) | Self::Failed(failure) => Some(failure),
-            Self::Planned | Self::Deleted(_) | Self::PassedBy => None,
-        }
-    }
-}
-
-/// What becomes of conversations that are old, as programs read it.
-#[derive(Debug, Serialize)]
-pub(crate) struct RemovedShape<Item> {
-    pub(crate) items: Vec<Item>,
-    pub(crate) deleted: u64,
-    pub(crate) bytes: u64,
-    pub(crate) failed: usize,
-}
-
-impl<Item> RemovedShape<Item> {
-    /// The sums of what became of each item.
-    pub(crate) fn of<'f>(items: Vec<Item>, fates: impl Iterator<Item = &'f Fate> + Clone) -> Self {
-        Self {
-            items,
-            deleted: fates.clone().filter(|fate| fate.is_deleted()).count() as u64,
-            bytes: fates.clone().map(Fate::bytes).sum(),
-            failed: fates.filter(|fate| fate.failure().is_some()).count(),
-        }
     }
 }
 
@@ -154,18 +80,6 @@ pub(crate) fn question(what: &str, bytes: u64) -> String {
 /// Warns that something is still there. `done` is what failed, such as `deleted`.
 pub(crate) fn warn_of_failure(done: &str, what: &str, why: &str, hint: Option<&str>, context: &Context) {
     context.manner.warn(&format!("not {done}: {what}: {why}"), hint);
-}
-
-/// Success, or the failure that makes the exit code, such as `2 of 3 could not be purged`.
-pub(crate) fn verdict(failed: usize, of: Option<usize>, done: &str) -> Result<(), Failure> {
-    let all = of.map(|all| format!(" of {all}")).unwrap_or_default();
-    match failed {
-        0 => Ok(()),
-        failed => {
-            Err(Failure::new(Kind::Other, format!("{failed}{all} could not be {done}"))
-                .hint(SEE_WHAT_IS_WRONG))
-        }
-    }
 }
 
 /// `1 conversation`, `3 messages`, or both.

@@ -10,7 +10,6 @@ use rejoin::{Archive, ConversationId, StoredConversation, Time};
 use crate::context::{Consent, Context};
 use crate::error::Failure;
 use crate::removal::{self, Fate};
-use crate::ui::consent::{ConsentLine, ConsentText};
 use crate::ui::period;
 use crate::ui::progress::Unit;
 use report::CleanReport;
@@ -57,18 +56,17 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let archive = context.archive_to_read()?;
     let survey = CleanSurvey::make(&archive, age, context)?;
     if args.dry_run || survey.old.is_empty() {
-        let planned = survey.old.iter().map(|stored| (stored, Fate::Planned)).collect();
-        return CleanReport::new(&survey, age, planned).answer_planned(context);
+        return CleanReport::new(&survey, age, survey.old.planned()).answer_planned(context);
     }
     let (shown, question) = report::question(&survey, context);
-    let shown = ConsentLine::report(&ConsentText::lines(shown.iter().map(String::as_str)));
-    context.confirm_shown(&shown, &ConsentText::line(&question), Consent::from(args.yes))?;
-    let progress = context.progress("Deleting conversations", Unit::Items, Some(survey.old.len() as u64));
-    let mut fates = Vec::with_capacity(survey.old.len());
-    for stored in &survey.old {
-        fates.push((stored, delete(&archive, stored, age, survey.active)));
+    survey.old.confirm_lines(&shown, &question, Consent::from(args.yes), context)?;
+    let count = survey.old.items.len() as u64;
+    let progress = context.progress("Deleting conversations", Unit::Items, Some(count));
+    let fates = survey.old.carry_out(|stored| {
+        let fate = delete(&archive, stored, age, survey.active);
         progress.advance(1);
-    }
+        fate
+    });
     progress.finish();
     CleanReport::new(&survey, age, fates).answer(context)
 }

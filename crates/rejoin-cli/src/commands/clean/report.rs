@@ -10,7 +10,7 @@ use super::survey::CleanSurvey;
 use crate::context::Context;
 use crate::error::{Failure, Why};
 use crate::named;
-use crate::removal::{self, Fate, FateShape, LISTED, RemovedShape, SEE_WHAT_IS_WRONG, warn_of_failure};
+use crate::removal::{self, Fate, FateShape, RemovalReport, RemovedShape, SEE_WHAT_IS_WRONG};
 use crate::ui::paint::Meaning;
 use crate::ui::table::{Column, Table};
 use crate::ui::{size, when};
@@ -20,7 +20,7 @@ use crate::ui::{size, when};
 pub(super) struct CleanReport<'a> {
     survey: &'a CleanSurvey,
     age: Age,
-    fates: Vec<(&'a StoredConversation, Fate)>,
+    fates: RemovalReport<&'a StoredConversation>,
 }
 
 /// A report as programs read it.
@@ -47,21 +47,23 @@ struct CleanItem<'a> {
 /// What will go, and the question to ask about it.
 pub(super) fn question(survey: &CleanSurvey, context: &Context) -> (Vec<String>, String) {
     let clock = context.clock();
-    let mut shown = vec!["These conversations will be deleted:".to_owned()];
-    for stored in survey.old.iter().take(LISTED) {
+    let line = |stored: &StoredConversation| {
         let (short, when) = (stored.id.short(), clock.relative(stored.last_active_at.as_micros()));
-        shown.push(format!("  {short}  {when}  {}", named::title_as_it_is(stored)));
-    }
-    if survey.old.len() > LISTED {
-        shown.push(format!("  and {} more: add `--dry-run` to see all", survey.old.len() - LISTED));
-    }
+        format!("  {short}  {when}  {}", named::title_as_it_is(stored))
+    };
+    let mut shown =
+        survey.old.lines("These conversations will be deleted:", line, ": add `--dry-run` to see all");
     shown.extend(passed_by(survey, 0));
-    let count = size::count(survey.old.len() as u64, "conversation", "conversations");
-    (shown, removal::question(&count, survey.old.iter().map(|stored| stored.bytes).sum()))
+    let count = size::count(survey.old.items.len() as u64, "conversation", "conversations");
+    (shown, removal::question(&count, survey.old.items.iter().map(|stored| stored.bytes).sum()))
 }
 
 impl<'a> CleanReport<'a> {
-    pub(super) fn new(survey: &'a CleanSurvey, age: Age, fates: Vec<(&'a StoredConversation, Fate)>) -> Self {
+    pub(super) fn new(
+        survey: &'a CleanSurvey,
+        age: Age,
+        fates: RemovalReport<&'a StoredConversation>,
+    ) -> Self {
         Self { survey, age, fates }
     }
 
@@ -70,7 +72,7 @@ impl<'a> CleanReport<'a> {
         if context.is_json() {
             return context.answer_json(&self.told());
         }
-        if self.fates.is_empty() {
+        if self.fates.items.is_empty() {
             context.note(&match self.age {
                 Age::Any => "Nothing to clean in this project.".to_owned(),
                 Age::Over(length, _) => {
@@ -81,10 +83,10 @@ impl<'a> CleanReport<'a> {
                 }
             });
         } else {
-            let bytes = size::bytes(self.fates.iter().map(|(stored, _)| stored.bytes).sum());
-            let count = size::count(self.fates.len() as u64, "conversation", "conversations");
+            let bytes = size::bytes(self.fates.items.iter().map(|(stored, _)| stored.bytes).sum());
+            let count = size::count(self.fates.items.len() as u64, "conversation", "conversations");
             context.show(|output| {
-                let rows = self.fates.iter().map(|(stored, _)| *stored);
+                let rows = self.fates.items.iter().map(|(stored, _)| *stored);
                 write!(output, "{}", table(rows, context))?;
                 writeln!(output, "{count} would be deleted, {bytes} freed.")?;
                 Ok(())
@@ -101,45 +103,25 @@ impl<'a> CleanReport<'a> {
         if context.is_json() {
             context.answer_json(&self.told())?;
         } else {
-            let sums = RemovedShape::of(Vec::<()>::new(), self.fates());
-            let deleted = size::count(sums.deleted, "conversation", "conversations");
+            let deleted = size::count(self.fates.deleted(), "conversation", "conversations");
             let mut answer = context.answer();
-            writeln!(answer, "{deleted} deleted, {} freed.", size::bytes(sums.bytes))?;
+            writeln!(answer, "{deleted} deleted, {} freed.", size::bytes(self.fates.bytes()))?;
             answer.flush()?;
-            if let Some(passed_by) = passed_by(self.survey, self.passed_by()) {
+            if let Some(passed_by) = passed_by(self.survey, self.fates.passed_by()) {
                 context.note(&passed_by);
             }
-            for (stored, failure) in self.failures() {
-                let what = format!("{} ({})", stored.id.short(), named::title(stored));
-                warn_of_failure("deleted", &what, &failure.summary(), None, context);
-            }
+            let name =
+                |stored: &&StoredConversation| format!("{} ({})", stored.id.short(), named::title(stored));
+            self.fates.warn("deleted", name, Failure::summary, context);
         }
-        let failed = self.failures().count();
-        match self.failures().next() {
-            None => Ok(()),
-            Some((_, failure)) => {
-                let attempt = format!("{failed} of {} could not be deleted", self.fates.len());
-                Err(failure.retold(attempt).or_hint(SEE_WHAT_IS_WRONG))
-            }
-        }
+        let verdict = self.fates.verdict("deleted", Some(self.fates.items.len()));
+        verdict.map_err(|failure| failure.or_hint(SEE_WHAT_IS_WRONG))
     }
 
     fn told(&self) -> CleanAnswer<'_> {
-        let items = self.fates.iter().map(|(stored, fate)| CleanItem::of(stored, fate)).collect();
-        let removed = RemovedShape::of(items, self.fates());
+        let items = self.fates.items.iter().map(|(stored, fate)| CleanItem::of(stored, fate)).collect();
+        let removed = self.fates.shape(items);
         CleanAnswer { removed, held: self.survey.held, active: u64::from(self.survey.active_is_old) }
-    }
-
-    fn failures(&self) -> impl Iterator<Item = (&StoredConversation, &Failure)> {
-        self.fates.iter().filter_map(|(stored, fate)| Some((*stored, fate.failure()?)))
-    }
-
-    fn fates(&self) -> impl Iterator<Item = &Fate> + Clone {
-        self.fates.iter().map(|(_, fate)| fate)
-    }
-
-    fn passed_by(&self) -> u64 {
-        self.fates.iter().filter(|(_, fate)| matches!(fate, Fate::PassedBy)).count() as u64
     }
 }
 
@@ -200,6 +182,7 @@ mod tests {
 
     use super::*;
     use crate::error::Kind;
+    use crate::removal::RemovalPlan;
 
     /// Half a failure is hard to bring about from outside, so what is told of one is checked here.
     #[test]
@@ -209,9 +192,14 @@ mod tests {
             let id = archive.start(Conversation::titled(title)).unwrap().id();
             archive.conversation(id).unwrap()
         });
-        let survey = CleanSurvey { old: Vec::new(), held: 2, active: None, active_is_old: true };
+        let survey =
+            CleanSurvey { old: RemovalPlan::of(Vec::new()), held: 2, active: None, active_is_old: true };
         let failure = Failure::new(Kind::Locked, "another program is writing");
-        let fates = vec![(&good, Fate::Deleted(340)), (&bad, Fate::Failed(failure)), (&bad, Fate::PassedBy)];
+        let fates = RemovalReport::of(vec![
+            (&good, Fate::Deleted(340)),
+            (&bad, Fate::Failed(failure)),
+            (&bad, Fate::PassedBy),
+        ]);
 
         let report = CleanReport::new(&survey, Age::Any, fates);
 
@@ -231,7 +219,7 @@ mod tests {
             json!({"items": items, "deleted": 1, "bytes": 340, "failed": 1, "held": 2, "active": 1});
         assert_eq!(serde_json::to_value(report.told()).unwrap(), expected);
         assert_eq!(
-            passed_by(&survey, report.passed_by()).as_deref(),
+            passed_by(&survey, report.fates.passed_by()).as_deref(),
             Some("Skipped: 2 held, the active one, 1 used meanwhile.")
         );
     }

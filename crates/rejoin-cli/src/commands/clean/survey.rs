@@ -5,12 +5,13 @@ use rejoin::{Archive, ConversationId, Hold, List, StoredConversation};
 use super::Age;
 use crate::context::Context;
 use crate::error::Failure;
+use crate::removal::RemovalPlan;
 
 /// The conversations of this project by what is to become of them.
 #[derive(Debug)]
 pub(super) struct CleanSurvey {
     /// Those to delete, oldest last.
-    pub(super) old: Vec<StoredConversation>,
+    pub(super) old: RemovalPlan<StoredConversation>,
     /// How many are old and held.
     pub(super) held: u64,
     /// The active conversation, whatever its age.
@@ -22,7 +23,7 @@ pub(super) struct CleanSurvey {
 impl CleanSurvey {
     pub(super) fn make(archive: &Archive, age: Age, context: &Context) -> Result<Self, Failure> {
         let active = context.active_conversation(archive)?;
-        let mut survey = Self { old: Vec::new(), held: 0, active, active_is_old: false };
+        let mut survey = Self { old: RemovalPlan::of(Vec::new()), held: 0, active, active_is_old: false };
         let list =
             List { project: Some(context.project_key(archive)?), includes_expired: true, ..List::default() };
         archive.reader().each_conversation(&list, &mut |stored| {
@@ -34,7 +35,7 @@ impl CleanSurvey {
             } else if active == Some(stored.id) {
                 survey.active_is_old = true;
             } else {
-                survey.old.push(stored);
+                survey.old.items.push(stored);
             }
             Ok(())
         })?;

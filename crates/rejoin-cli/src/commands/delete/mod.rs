@@ -9,7 +9,6 @@ use rejoin::{Archive, ShortId};
 use crate::context::{Consent, Context};
 use crate::error::Failure;
 use crate::removal::{self, REASON, UserStanding};
-use crate::ui::consent::{ConsentLine, ConsentText};
 use plan::{DeletePart, DeletePlan, DeleteRemoval};
 
 /// Delete conversations or messages
@@ -51,11 +50,10 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let mut plan = DeletePlan::make(&archive, &args.ids, children)?;
     if !plan.removals.is_empty() {
         let (shown, question) = report::question(&plan, &UserStanding::here(&archive, context)?);
-        let what = ConsentLine::report(&ConsentText::lines(shown.iter().map(String::as_str)));
-        context.confirm_shown(&what, &ConsentText::line(&question), Consent::from(args.yes))?;
+        plan.removals.confirm_lines(&shown, &question, Consent::from(args.yes), context)?;
     }
     let mut done = Vec::new();
-    for mut removal in std::mem::take(&mut plan.removals) {
+    for mut removal in std::mem::take(&mut plan.removals.items) {
         let outcome = carry_out(&archive, &mut removal, children);
         plan.settle(removal.stored.id, &outcome);
         done.extend(outcome.is_ok().then_some(removal));

@@ -9,14 +9,15 @@ use rejoin::{
 
 use crate::error::{Failure, Kind};
 use crate::named;
-use crate::removal::Fate;
+use crate::removal::{Fate, RemovalPlan, RemovalReport};
 use crate::ui::size;
 
 /// What each name stands for, and what is to be done.
 #[derive(Debug)]
 pub(super) struct DeletePlan {
-    pub(super) items: Vec<DeleteItem>,
-    pub(super) removals: Vec<DeleteRemoval>,
+    /// The names, each with what becomes of it.
+    pub(super) names: RemovalReport<DeleteItem>,
+    pub(super) removals: RemovalPlan<DeleteRemoval>,
 }
 
 /// One name that was given.
@@ -27,7 +28,6 @@ pub(super) struct DeleteItem {
     /// What goes because of this name and no other.
     pub(super) messages: u64,
     pub(super) bytes: u64,
-    pub(super) fate: Fate,
 }
 
 /// What goes in one piece.
@@ -48,7 +48,7 @@ pub(super) enum DeletePart {
 impl DeletePlan {
     /// Finds what the names stand for. A name that stands for nothing does not spoil the others.
     pub(super) fn make(archive: &Archive, names: &[String], children: Children) -> Result<Self, Failure> {
-        let mut plan = Self { items: Vec::new(), removals: Vec::new() };
+        let mut plan = Self { names: RemovalReport::of(Vec::new()), removals: RemovalPlan::of(Vec::new()) };
         for name in names {
             let (named, fate) = match named::find(archive, name) {
                 Ok(named) => (Some(named), Fate::Planned),
@@ -57,13 +57,14 @@ impl DeletePlan {
                 }
                 Err(error) => (None, Fate::Failed(named::explain(archive, name, error))),
             };
-            let is_repeated = named.is_some() && plan.items.iter().any(|item| item.named == named);
+            let is_repeated = named.is_some() && plan.items().any(|item| item.named == named);
             if !is_repeated {
-                plan.items.push(DeleteItem { name: name.clone(), named, messages: 0, bytes: 0, fate });
+                let item = DeleteItem { name: name.clone(), named, messages: 0, bytes: 0 };
+                plan.names.items.push((item, fate));
             }
         }
         let mut conversations: Vec<ConversationId> = Vec::new();
-        for id in plan.items.iter().filter_map(|item| item.named).map(Named::conversation) {
+        for id in plan.items().filter_map(|item| item.named).map(Named::conversation) {
             if !conversations.contains(&id) {
                 conversations.push(id);
             }
@@ -76,10 +77,14 @@ impl DeletePlan {
         Ok(plan)
     }
 
+    fn items(&self) -> impl Iterator<Item = &DeleteItem> {
+        self.names.items.iter().map(|(item, _)| item)
+    }
+
     /// Says what became of every name in a conversation.
     pub(super) fn settle(&mut self, id: ConversationId, outcome: &Result<(), Failure>) {
-        for item in self.items.iter_mut().filter(|item| item.is_of(id)) {
-            item.fate = match outcome {
+        for (item, fate) in self.names.items.iter_mut().filter(|(item, _)| item.is_of(id)) {
+            *fate = match outcome {
                 Ok(()) => Fate::Deleted(item.bytes),
                 Err(failure) => Fate::Failed(again(failure)),
             };
@@ -94,7 +99,7 @@ impl DeletePlan {
     ) -> Result<(), Failure> {
         let stored = match archive.conversation(id) {
             Err(error) if self.gives_up(archive, id, &error) => {
-                self.removals.push(DeleteRemoval {
+                self.removals.items.push(DeleteRemoval {
                     stored: lost(id),
                     part: DeletePart::Whole,
                     messages: 0,
@@ -104,16 +109,16 @@ impl DeletePlan {
             }
             other => other?,
         };
-        let whole = self.items.iter_mut().find(|item| item.named == Some(Named::Conversation(id)));
-        if let Some(item) = whole {
+        let is_whole = |item: &DeleteItem| item.named == Some(Named::Conversation(id));
+        let whole = self.names.items.iter_mut().find(|(item, _)| is_whole(item));
+        if let Some((item, _)) = whole {
             let (messages, bytes) = (stored.messages, stored.bytes + archive.attachments().bytes(id)?);
             (item.messages, item.bytes) = (messages, bytes);
-            self.removals.push(DeleteRemoval { stored, part: DeletePart::Whole, messages, bytes });
+            self.removals.items.push(DeleteRemoval { stored, part: DeletePart::Whole, messages, bytes });
             return Ok(());
         }
         let places: BTreeMap<MessageId, usize> = self
-            .items
-            .iter()
+            .items()
             .enumerate()
             .filter(|(_, item)| item.is_of(id))
             .filter_map(|(place, item)| Some((item.named?.message()?, place)))
@@ -127,20 +132,20 @@ impl DeletePlan {
             return Ok(());
         }
         for seen in going.values() {
-            let item = &mut self.items[seen.because_of];
+            let (item, _) = &mut self.names.items[seen.because_of];
             item.messages += 1;
             item.bytes += seen.bytes;
         }
         let (messages, bytes) = (going.len() as u64, going.values().map(|seen| seen.bytes).sum());
         let part = DeletePart::Messages(places.into_keys().collect());
-        self.removals.push(DeleteRemoval { stored, part, messages, bytes });
+        self.removals.items.push(DeleteRemoval { stored, part, messages, bytes });
         Ok(())
     }
 
     /// Whether a conversation of plain files is to go of which nothing can be read.
     /// It would be missed forever otherwise.
     fn gives_up(&self, archive: &Archive, id: ConversationId, error: &Error) -> bool {
-        let is_whole = self.items.iter().any(|item| item.named == Some(Named::Conversation(id)));
+        let is_whole = self.items().any(|item| item.named == Some(Named::Conversation(id)));
         let store = archive.reader().capabilities();
         is_whole && error.kind() == ErrorKind::Corrupt && store.reads_past_damage && !store.is_sealed
     }
@@ -148,14 +153,14 @@ impl DeletePlan {
     /// All messages of the conversation stay because of the one that has children.
     fn refuse(&mut self, id: ConversationId, parent: MessageId, below: usize) {
         let below = size::count(below as u64, "message that follows", "messages that follow");
-        for item in self.items.iter_mut().filter(|item| item.is_of(id)) {
+        for (item, fate) in self.names.items.iter_mut().filter(|(item, _)| item.is_of(id)) {
             let is_parent = item.named == Some(Named::Message(id, parent));
             let why = if is_parent {
                 format!("message `{parent}` has children")
             } else {
                 format!("it goes together with `{parent}`, which has children")
             };
-            item.fate = Fate::Failed(
+            *fate = Fate::Failed(
                 Failure::new(Kind::Conflict, why)
                     .hint(format!("pass `--cascade` to also delete the {below}")),
             );

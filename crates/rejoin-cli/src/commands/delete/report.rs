@@ -41,30 +41,23 @@ struct DeletedItem<'a> {
 
 /// What will go, line by line as it is, and the question to ask about it.
 pub(super) fn question(plan: &DeletePlan, standing: &UserStanding) -> (Vec<String>, String) {
-    let mut shown = vec!["This will be deleted:".to_owned()];
-    for removal in plan.removals.iter().take(LISTED) {
-        shown.push(match &removal.part {
-            DeletePart::Whole => {
-                format!("  {}: {}", describe_as_it_is(&removal.stored, standing), removal.stored.id.short())
-            }
-            DeletePart::Messages(ids) => {
-                let named: Vec<String> = ids.iter().take(IDS).map(ToString::to_string).collect();
-                let more = if ids.len() > IDS { ", ..." } else { "" };
-                let part = part_of(removal, &named::title_as_it_is(&removal.stored));
-                format!("  {part} ({}): {}{more}", size::bytes(removal.bytes), named.join(", "))
-            }
-        });
-    }
-    if plan.removals.len() > LISTED {
-        shown.push(format!("  and {} more", plan.removals.len() - LISTED));
-    }
-    for item in &plan.items {
-        if let Some(failure) = item.fate.failure() {
-            shown.push(format!("This cannot be deleted: {}", failure.summary()));
+    let line = |removal: &DeleteRemoval| match &removal.part {
+        DeletePart::Whole => {
+            format!("  {}: {}", describe_as_it_is(&removal.stored, standing), removal.stored.id.short())
         }
+        DeletePart::Messages(ids) => {
+            let named: Vec<String> = ids.iter().take(IDS).map(ToString::to_string).collect();
+            let more = if ids.len() > IDS { ", ..." } else { "" };
+            let part = part_of(removal, &named::title_as_it_is(&removal.stored));
+            format!("  {part} ({}): {}{more}", size::bytes(removal.bytes), named.join(", "))
+        }
+    };
+    let mut shown = plan.removals.lines("This will be deleted:", line, "");
+    for (_, failure) in plan.names.failures() {
+        shown.push(format!("This cannot be deleted: {}", failure.summary()));
     }
-    let bytes = plan.removals.iter().map(|removal| removal.bytes).sum();
-    (shown, removal::question(&total(&plan.removals), bytes))
+    let bytes = plan.removals.items.iter().map(|removal| removal.bytes).sum();
+    (shown, removal::question(&total(&plan.removals.items), bytes))
 }
 
 /// What went.
@@ -94,48 +87,44 @@ pub(super) fn answer(plan: &DeletePlan, done: &[DeleteRemoval], context: &Contex
 /// Success, or the failure that makes the exit code. Of several names, each
 /// that failed gets a line of its own.
 pub(super) fn verdict(plan: DeletePlan, context: &Context) -> Result<(), Failure> {
-    let count = plan.items.len();
-    let mut failures = Vec::new();
-    for item in plan.items {
-        if let Fate::Missing(failure) | Fate::Failed(failure) = item.fate {
-            failures.push((item.name, failure));
+    let count = plan.names.items.len();
+    if count > 1 {
+        if !context.is_json() {
+            for (item, failure) in plan.names.failures() {
+                let name = clean::line(&item.name);
+                warn_of_failure("deleted", &name, &failure.summary(), failure.next_step(), context);
+            }
         }
+        return plan.names.verdict("deleted", Some(count));
     }
-    let failed = failures.len();
-    if count > 1 && !context.is_json() {
-        for (name, failure) in &failures {
-            warn_of_failure("deleted", &clean::line(name), &failure.summary(), failure.next_step(), context);
-        }
-    }
-    match failures.into_iter().next() {
-        None => Ok(()),
-        Some((_, failure)) if count == 1 => Err(failure),
-        Some((_, failure)) => Err(failure.retold(format!("{failed} of {count} could not be deleted"))),
+    match plan.names.items.into_iter().next() {
+        Some((_, Fate::Missing(failure) | Fate::Failed(failure))) => Err(failure),
+        _ => Ok(()),
     }
 }
 
 impl<'a> DeleteAnswer<'a> {
     fn of(plan: &'a DeletePlan, done: &[DeleteRemoval]) -> Self {
         Self {
-            items: plan.items.iter().map(DeletedItem::of).collect(),
+            items: plan.names.items.iter().map(|(item, fate)| DeletedItem::of(item, fate)).collect(),
             conversations: done.iter().filter(|removal| matches!(removal.part, DeletePart::Whole)).count(),
             messages: done.iter().map(|removal| removal.messages).sum(),
             bytes: done.iter().map(|removal| removal.bytes).sum(),
-            failed: plan.items.iter().filter(|item| item.fate.failure().is_some()).count(),
+            failed: plan.names.failed(),
         }
     }
 }
 
 impl<'a> DeletedItem<'a> {
-    fn of(item: &'a DeleteItem) -> Self {
+    fn of(item: &'a DeleteItem, fate: &'a Fate) -> Self {
         Self {
             name: &item.name,
             conversation: item.named.map(Named::conversation),
             message: item.named.and_then(Named::message),
-            outcome: item.fate.outcome(),
-            messages: if item.fate.is_deleted() { item.messages } else { 0 },
-            bytes: item.fate.bytes(),
-            error: item.fate.failure().map(Failure::told),
+            outcome: fate.outcome(),
+            messages: if fate.is_deleted() { item.messages } else { 0 },
+            bytes: fate.bytes(),
+            error: fate.failure().map(Failure::told),
         }
     }
 }

@@ -6,8 +6,8 @@ use rejoin::{Archive, PurgeOutcome, PurgeReason};
 
 use crate::context::{Consent, Context};
 use crate::error::{Failure, Kind};
+use crate::removal::RemovalPlan;
 use crate::retention::{Policies, describe, purged, waiting};
-use crate::ui::consent::{ConsentLine, ConsentText};
 
 /// Delete expired conversations of every project
 ///
@@ -72,8 +72,7 @@ fn see(archive: &Archive, policies: &Policies, context: &Context) -> Result<(), 
     let (plan, retention) = (policies.plan(archive)?, policies.here().retention);
     let mut shown = vec![describe(&retention)];
     shown.extend(report::due(&plan.due, archive, context)?);
-    let question = ConsentText::line(&report::question(&plan));
-    let shown = ConsentText::lines(shown.iter().map(String::as_str));
-    context.confirm_shown(&ConsentLine::report(&shown), &question, Consent::Ask)?;
+    let due = RemovalPlan::of(plan.due.iter().collect());
+    due.confirm_lines(&shown, &report::question(&plan), Consent::Ask, context)?;
     Ok(archive.retention().see(&retention)?)
 }

@@ -1,6 +1,6 @@
 //! What goes, what has gone, and when.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::io::Write;
 
 use rejoin::{Archive, ConversationId, Expiring, PurgeOutcome, RetentionPlan, StoredConversation, Time};
@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::context::Context;
 use crate::error::Failure;
 use crate::named;
-use crate::removal::{self, FateShape, RemovedShape, warn_of_failure, warn_of_keys};
+use crate::removal::{FateShape, RemovalReport, RemovedShape, SEE_WHAT_IS_WRONG, warn_of_keys};
 use crate::retention::{Policy, describe};
 use crate::ui::paint::Meaning;
 use crate::ui::size;
@@ -79,37 +79,26 @@ pub(super) fn planned(
 pub(super) fn done(
     policy: &Policy,
     plan: &RetentionPlan,
-    report: &PurgeOutcome,
+    outcome: &PurgeOutcome,
     context: &Context,
 ) -> Result<(), Failure> {
+    let report = RemovalReport::of_purge(outcome);
     if context.is_json() {
-        let gone: HashSet<ConversationId> = report.purged.iter().copied().collect();
-        let failed: HashSet<ConversationId> =
-            report.failures.iter().map(|failure| failure.conversation).collect();
-        let outcome = |expiring: &Expiring| {
-            let id = &expiring.stored.id;
-            if gone.contains(id) {
-                FateShape::Deleted
-            } else if failed.contains(id) {
-                FateShape::Failed
-            } else {
-                FateShape::PassedBy
-            }
-        };
-        context.answer_json(&ExpireAnswer::of(policy, plan, Some(report), outcome))?;
+        let fates: HashMap<ConversationId, FateShape> =
+            report.items.iter().map(|(id, fate)| (*id, fate.outcome())).collect();
+        let fate_of =
+            |expiring: &Expiring| fates.get(&expiring.stored.id).copied().unwrap_or(FateShape::PassedBy);
+        context.answer_json(&ExpireAnswer::of(policy, plan, Some((outcome, &report)), fate_of))?;
     } else {
         let mut answer = context.answer();
-        let count = size::count(report.purged.len() as u64, "conversation", "conversations");
-        writeln!(answer, "{count} expired and deleted, {} freed.", size::bytes(report.bytes))?;
+        let count = size::count(report.deleted(), "conversation", "conversations");
+        writeln!(answer, "{count} expired and deleted, {} freed.", size::bytes(report.bytes()))?;
         answer.flush()?;
         tell_passed_by(plan, context);
-        warn_of_keys(report.keys, context);
-        for failed in &report.failures {
-            let short = failed.conversation.short();
-            warn_of_failure("deleted", short.as_str(), &failed.error, None, context);
-        }
+        warn_of_keys(outcome.keys, context);
+        report.warn("deleted", |id| id.short().to_string(), |failure| failure.message().to_owned(), context);
     }
-    removal::verdict(report.failures.len(), None, "deleted")
+    report.verdict("deleted", None).map_err(|failure| failure.or_hint(SEE_WHAT_IS_WRONG))
 }
 
 /// Answers a program where the clock is not believed yet.
@@ -195,24 +184,23 @@ impl<'a> ExpireAnswer<'a> {
     fn of(
         policy: &Policy,
         plan: &'a RetentionPlan,
-        report: Option<&PurgeOutcome>,
-        outcome: impl Fn(&Expiring) -> FateShape,
+        done: Option<(&PurgeOutcome, &RemovalReport<ConversationId>)>,
+        fate_of: impl Fn(&Expiring) -> FateShape,
     ) -> Self {
-        let due = plan.due.iter().map(|expiring| ExpireItem::of(expiring, outcome(expiring)));
+        let due = plan.due.iter().map(|expiring| ExpireItem::of(expiring, fate_of(expiring)));
         let soon = plan.soon.iter().map(|expiring| ExpireItem::of(expiring, FateShape::Soon));
+        let items = due.chain(soon).collect();
         Self {
             policy: PolicyShape {
                 days: policy.retention.days,
                 max_per_project: policy.retention.max_per_project,
                 notice_days: policy.notice_days,
             },
-            removed: RemovedShape {
-                items: due.chain(soon).collect(),
-                deleted: report.map_or(0, |report| report.purged.len() as u64),
-                bytes: report.map_or(0, |report| report.bytes),
-                failed: report.map_or(0, |report| report.failures.len()),
+            removed: match done {
+                Some((_, report)) => report.shape(items),
+                None => RemovedShape { items, deleted: 0, bytes: 0, failed: 0 },
             },
-            keys: report.and_then(|report| report.keys.as_str()),
+            keys: done.and_then(|(outcome, _)| outcome.keys.as_str()),
             held: plan.held,
             in_use: plan.in_use,
             waits_until: None,

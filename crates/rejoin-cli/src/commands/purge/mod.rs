@@ -7,8 +7,8 @@ use rejoin::{Archive, ConversationId, PurgeOutcome, PurgeReason, StoredConversat
 use crate::context::{Consent, Context};
 use crate::error::Failure;
 use crate::named;
-use crate::removal::{LISTED, UserStanding, describe_as_it_is};
-use crate::ui::consent::{ConsentLine, ConsentText};
+use crate::removal::{RemovalPlan, UserStanding, describe_as_it_is};
+use crate::ui::consent::ConsentText;
 use crate::ui::progress::Unit;
 use crate::ui::size;
 
@@ -53,8 +53,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     } else {
         some(&archive, &args, consent, context)?
     };
-    report::answer(&report, context)?;
-    report::verdict(&report)
+    report::answer(&report, context)
 }
 
 /// Every name is understood before anything goes.
@@ -80,21 +79,18 @@ fn some(
     let ids: Vec<ConversationId> = found.iter().map(|stored| stored.id).collect();
     found.extend(archive.removal().purged_along(&ids)?);
     let standing = UserStanding::here(archive, context)?;
-    let mut shown = vec!["This will be purged:".to_owned()];
-    for stored in found.iter().take(LISTED) {
-        shown.push(format!("  {}: {}", describe_as_it_is(stored, &standing), stored.id.short()));
-    }
-    if found.len() > LISTED {
-        shown.push(format!("  and {} more", found.len() - LISTED));
-    }
-    let count = size::count(found.len() as u64, "conversation", "conversations");
+    let plan = RemovalPlan::of(found);
+    let line = |stored: &StoredConversation| {
+        format!("  {}: {}", describe_as_it_is(stored, &standing), stored.id.short())
+    };
+    let shown = plan.lines("This will be purged:", line, "");
+    let going = plan.items.len() as u64;
+    let count = size::count(going, "conversation", "conversations");
     // What cannot be counted goes all the same.
-    let attached: u64 = found.iter().map(|stored| archive.attachments().bytes(stored.id).unwrap_or(0)).sum();
-    let bytes = size::bytes(found.iter().map(|stored| stored.bytes).sum::<u64>() + attached);
-    let question = ConsentText::line(&format!("Purge {count} ({bytes}) permanently?"));
-    let shown = ConsentText::lines(shown.iter().map(String::as_str));
-    context.confirm_shown(&ConsentLine::report(&shown), &question, consent)?;
-    let progress = context.progress("Purging conversations", Unit::Items, Some(found.len() as u64));
+    let attached = |stored: &StoredConversation| archive.attachments().bytes(stored.id).unwrap_or(0);
+    let bytes = size::bytes(plan.items.iter().map(|stored| stored.bytes + attached(stored)).sum());
+    plan.confirm_lines(&shown, &format!("Purge {count} ({bytes}) permanently?"), consent, context)?;
+    let progress = context.progress("Purging conversations", Unit::Items, Some(going));
     let report = archive.removal().purge(&ids, args.reason, &mut |_| progress.advance(1));
     progress.finish();
     Ok(report)
@@ -106,11 +102,12 @@ fn everything(
     consent: Consent,
     context: &Context,
 ) -> Result<PurgeOutcome, Failure> {
-    let count = archive.maintenance().survey()?.conversations.len() as u64;
+    let plan = RemovalPlan::of(archive.maintenance().survey()?.conversations);
+    let count = plan.items.len() as u64;
     let counted = size::count(count, "conversation", "conversations");
     let shown = ConsentText::line(&format!("This store will be emptied: {}", context.config.store()));
-    let question = ConsentText::line(&format!("Purge {counted} of all projects permanently?"));
-    context.confirm_shown(&ConsentLine::report(&shown), &question, consent)?;
+    let question = format!("Purge {counted} of all projects permanently?");
+    plan.confirm(&shown, &question, consent, context)?;
     let progress = context.progress("Purging conversations", Unit::Items, Some(count));
     let report = archive.removal().purge_everything(reason, &mut |_| progress.advance(1))?;
     progress.finish();

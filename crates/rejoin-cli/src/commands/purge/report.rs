@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::context::Context;
 use crate::error::Failure;
-use crate::removal::{self, warn_of_failure, warn_of_keys};
+use crate::removal::{RemovalReport, SEE_WHAT_IS_WRONG, warn_of_keys};
 use crate::ui::{clean, size};
 
 /// What a purge came to, as programs read it.
@@ -25,43 +25,48 @@ struct Purged<'a> {
     failures: &'a [UnpurgedConversation],
 }
 
-pub(super) fn answer(report: &PurgeOutcome, context: &Context) -> Result<(), Failure> {
+/// Answers, and makes the exit code, after all others were tried.
+pub(super) fn answer(outcome: &PurgeOutcome, context: &Context) -> Result<(), Failure> {
+    let report = RemovalReport::of_purge(outcome);
     if context.is_json() {
-        return context.answer_json(&Purged {
-            reason: &report.reason,
-            started_at: report.started_at,
-            completed_at: report.completed_at,
-            purged: report.purged.len(),
-            conversations: &report.purged,
-            messages: report.messages,
-            bytes: report.bytes,
-            erased: report.is_erased,
-            keys: report.keys,
-            failures: &report.failures,
-        });
+        context.answer_json(&Purged {
+            reason: &outcome.reason,
+            started_at: outcome.started_at,
+            completed_at: outcome.completed_at,
+            purged: outcome.purged.len(),
+            conversations: &outcome.purged,
+            messages: outcome.messages,
+            bytes: outcome.bytes,
+            erased: outcome.is_erased,
+            keys: outcome.keys,
+            failures: &outcome.failures,
+        })?;
+    } else {
+        tell(outcome, &report, context)?;
     }
+    let verdict = report.verdict("purged", Some(report.items.len()));
+    verdict.map_err(|failure| failure.or_hint(SEE_WHAT_IS_WRONG))
+}
+
+fn tell(
+    outcome: &PurgeOutcome,
+    report: &RemovalReport<ConversationId>,
+    context: &Context,
+) -> Result<(), Failure> {
     let mut answer = context.answer();
-    let count = size::count(report.purged.len() as u64, "conversation", "conversations");
-    let messages = size::count(report.messages, "message", "messages");
-    let bytes = size::bytes(report.bytes);
-    writeln!(answer, "{count} purged ({messages}, {bytes}), reason {}.", report.reason)?;
+    let count = size::count(report.deleted(), "conversation", "conversations");
+    let messages = size::count(outcome.messages, "message", "messages");
+    let bytes = size::bytes(report.bytes());
+    writeln!(answer, "{count} purged ({messages}, {bytes}), reason {}.", outcome.reason)?;
     answer.flush()?;
-    if !report.is_erased {
+    if !outcome.is_erased {
         context.manner.warn(
             "another program reads the store, so its log still holds what was purged",
             Some("run `rejoin expire` when it has ended"),
         );
     }
-    warn_of_keys(report.keys, context);
-    for failure in &report.failures {
-        let short = failure.conversation.short();
-        warn_of_failure("purged", short.as_str(), &clean::line(&failure.error), None, context);
-    }
+    warn_of_keys(outcome.keys, context);
+    let why = |failure: &Failure| clean::line(failure.message());
+    report.warn("purged", |id| id.short().to_string(), why, context);
     Ok(())
-}
-
-/// Success, or the failure that makes the exit code, after all others were tried.
-pub(super) fn verdict(report: &PurgeOutcome) -> Result<(), Failure> {
-    let (failed, gone) = (report.failures.len(), report.purged.len());
-    removal::verdict(failed, Some(failed + gone), "purged")
 }

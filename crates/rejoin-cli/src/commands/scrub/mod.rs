@@ -10,7 +10,7 @@ use rejoin::{Archive, ConversationId, ErrorKind, ScrubMode};
 use crate::context::{Consent, Context};
 use crate::error::Failure;
 use crate::named;
-use crate::ui::consent::{ConsentLine, ConsentText};
+use crate::ui::consent::ConsentText;
 use crate::ui::progress::Unit;
 use report::{ScrubOutput, ScrubPart};
 
@@ -62,8 +62,8 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
         if found.is_clean() {
             return found.answer(context);
         }
-        let what = ConsentLine::report(&ConsentText::report(&found.shown(context)));
-        context.confirm_shown(&what, &ConsentText::line(&found.question()), Consent::from(args.yes))?;
+        let shown = ConsentText::report(&found.shown(context));
+        found.parts.confirm(&shown, &found.question(), Consent::from(args.yes), context)?;
     }
     let mut report = scrub(&archive, &ids, extent, ScrubMode::Replace, context)?;
     if extent == ScrubExtent::Everything {
@@ -113,7 +113,7 @@ fn scrub(
             Ok(scrubbed) => report.add(ScrubPart { conversation: Some(id), scrubbed }),
             // It was deleted while others were looked at.
             Err(error) if error.kind() == ErrorKind::NotFound && extent == ScrubExtent::Everything => {}
-            Err(error) if extent == ScrubExtent::Everything => report.failed.push((id, error.into())),
+            Err(error) if extent == ScrubExtent::Everything => report.add_failure(id, error.into()),
             Err(error) => failed = Some(error),
         }
         progress.advance(1);

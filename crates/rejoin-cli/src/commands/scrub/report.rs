@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::context::Context;
 use crate::error::{Failure, Why};
+use crate::removal::{Fate, RemovalPlan, RemovalReport};
 use crate::ui::json::JsonText;
 use crate::ui::paint::Meaning;
 use crate::ui::size;
@@ -16,10 +17,10 @@ use crate::ui::table::{Column, Table};
 #[derive(Debug)]
 pub(super) struct ScrubOutput {
     mode: ScrubMode,
-    looked: u64,
-    parts: Vec<ScrubPart>,
-    /// Conversations that could not be scrubbed, and why.
-    pub(super) failed: Vec<(ConversationId, Failure)>,
+    /// Where something was found. Before it is replaced, this is what the question is about.
+    pub(super) parts: RemovalPlan<ScrubPart>,
+    /// What became of every conversation that was looked at.
+    conversations: RemovalReport<ConversationId>,
     /// Why what was replaced could not be erased, if it could not.
     pub(super) erased: Option<Failure>,
     /// True when another program keeps what was replaced in the files.
@@ -82,19 +83,33 @@ struct Unscrubbed {
 
 impl ScrubOutput {
     pub(super) const fn new(mode: ScrubMode) -> Self {
-        Self { mode, looked: 0, parts: Vec::new(), failed: Vec::new(), erased: None, has_traces: false }
-    }
-
-    pub(super) fn add(&mut self, part: ScrubPart) {
-        self.looked += u64::from(part.conversation.is_some());
-        if !part.scrubbed.is_clean() {
-            self.has_traces |= part.scrubbed.has_traces;
-            self.parts.push(part);
+        Self {
+            mode,
+            parts: RemovalPlan::of(Vec::new()),
+            conversations: RemovalReport::of(Vec::new()),
+            erased: None,
+            has_traces: false,
         }
     }
 
+    pub(super) fn add(&mut self, part: ScrubPart) {
+        let fate = match self.mode {
+            ScrubMode::Look => Fate::Planned,
+            ScrubMode::Replace => Fate::Deleted(0),
+        };
+        self.conversations.items.extend(part.conversation.map(|id| (id, fate)));
+        if !part.scrubbed.is_clean() {
+            self.has_traces |= part.scrubbed.has_traces;
+            self.parts.items.push(part);
+        }
+    }
+
+    pub(super) fn add_failure(&mut self, conversation: ConversationId, failure: Failure) {
+        self.conversations.items.push((conversation, Fate::Failed(failure)));
+    }
+
     pub(super) fn is_clean(&self) -> bool {
-        self.parts.is_empty() && self.failed.is_empty()
+        self.parts.is_empty() && self.conversations.failed() == 0
     }
 
     /// What will be taken out, to be read before the question.
@@ -124,23 +139,22 @@ impl ScrubOutput {
                 Some("run `rejoin scrub --all` when it has ended"),
             );
         }
-        for (id, failure) in &self.failed {
-            context.manner.warn(&format!("not scrubbed: {}: {}", id.short(), failure.summary()), None);
-        }
-        let failed = self.failed.len();
-        match self.failed.into_iter().next() {
-            Some((_, failure)) => Err(failure
-                .retold(format!("{failed} of {} could not be scrubbed", self.looked + failed as u64))
-                .or_hint("run `rejoin verify` to see what is wrong")),
-            None => self.erased.map_or(Ok(()), |failure| {
-                let attempt = "what was replaced is out of use, but not erased".to_owned();
-                Err(failure.retold(attempt).or_hint("run the command again when nothing else uses the store"))
-            }),
-        }
+        self.conversations.warn("scrubbed", |id| id.short().to_string(), Failure::summary, context);
+        let verdict = self.conversations.verdict("scrubbed", Some(self.conversations.items.len()));
+        verdict.map_err(|failure| failure.or_hint("run `rejoin verify` to see what is wrong"))?;
+        self.erased.map_or(Ok(()), |failure| {
+            let attempt = "what was replaced is out of use, but not erased".to_owned();
+            Err(failure.retold(attempt).or_hint("run the command again when nothing else uses the store"))
+        })
+    }
+
+    /// How many conversations were looked at.
+    fn looked(&self) -> u64 {
+        (self.conversations.items.len() - self.conversations.failed()) as u64
     }
 
     fn told(&self) -> String {
-        let looked = size::count(self.looked, "conversation", "conversations");
+        let looked = size::count(self.looked(), "conversation", "conversations");
         if self.parts.is_empty() {
             return format!("No secrets found in {looked}.");
         }
@@ -155,14 +169,14 @@ impl ScrubOutput {
     }
 
     fn amounts(&self) -> (String, String) {
-        let findings = self.parts.iter().flat_map(|part| &part.scrubbed.findings);
+        let findings = self.parts.items.iter().flat_map(|part| &part.scrubbed.findings);
         let found = findings.map(|finding| finding.count).sum();
-        let conversations = self.parts.iter().filter(|part| part.conversation.is_some()).count() as u64;
+        let conversations = self.parts.items.iter().filter(|part| part.conversation.is_some()).count() as u64;
         (size::count(found, "secret", "secrets"), size::count(conversations, "conversation", "conversations"))
     }
 
     fn rewritten(&self) -> u64 {
-        self.parts.iter().map(|part| part.scrubbed.rewritten).sum()
+        self.parts.items.iter().map(|part| part.scrubbed.rewritten).sum()
     }
 
     fn table(&self, context: &Context) -> String {
@@ -172,7 +186,7 @@ impl ScrubOutput {
             Column::text("rule"),
             Column::number("count"),
         ]);
-        for part in &self.parts {
+        for part in &self.parts.items {
             let mut counts: BTreeMap<(&str, &str), u64> = BTreeMap::new();
             for finding in &part.scrubbed.findings {
                 *counts.entry((finding.place.as_str(), &finding.rule)).or_default() += finding.count;
@@ -186,14 +200,14 @@ impl ScrubOutput {
     }
 
     fn as_answer(&self) -> ScrubAnswer<'_> {
-        let failed = self.failed.iter();
+        let failed = self.conversations.failures();
         let failed = failed.map(|(id, failure)| Unscrubbed { conversation: *id, why: failure.why() });
         ScrubAnswer {
             changed: self.mode == ScrubMode::Replace,
-            conversations: self.looked,
+            conversations: self.looked(),
             rewritten: self.rewritten(),
             erased: self.mode == ScrubMode::Replace && self.erased.is_none() && !self.has_traces,
-            items: self.parts.iter().map(ScrubItem::from).collect(),
+            items: self.parts.items.iter().map(ScrubItem::from).collect(),
             failed: failed.collect(),
         }
     }
