@@ -56,7 +56,7 @@ fn unsettled(messages: &[Viewed<'_>]) -> (BlockPlaces, BlockPlaces) {
             let here = (place, index);
             match id_of(item) {
                 Some((CallHalf::Asks, id)) if !id.is_empty() && known.insert(id.clone()) => {
-                    open.push((id, here))
+                    open.push((id, here));
                 }
                 Some((CallHalf::Asks, _)) => drop(abandoned.insert(here)),
                 Some((CallHalf::Answers, id)) => match open.iter().position(|(asked, _)| *asked == id) {
