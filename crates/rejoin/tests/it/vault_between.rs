@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
 use rejoin::store::backend::Backend;
-use rejoin::store::{BlobNames, Keeper, ListQuery, Order, Read, Space, VaultStore};
-use rejoin::vault::Keys;
+use rejoin::store::{BlobNames, Keeper, ListQuery, Order, Read, Space};
+use rejoin::vault::{Keys, VaultStore};
 use rejoin::{Archive, ConversationId, Message, PurgeKeys, PurgeReason, Result, StoreUrl};
 
 use crate::doubles::{Interpose, Interposed, Write};

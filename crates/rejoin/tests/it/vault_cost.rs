@@ -7,8 +7,8 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use rejoin::store::backend::{Backend, MessageRow, Rows, Which};
-use rejoin::store::{BlobNames, JsonlStore, MemoryStore, Put, Space, SqliteStore, VaultStore};
-use rejoin::vault::{Keyholder, Keys, NewSlot, SecretFiles, SecretStores};
+use rejoin::store::{BlobNames, JsonlStore, MemoryStore, Put, Space, SqliteStore};
+use rejoin::vault::{Keyholder, Keys, NewSlot, SecretFiles, SecretStores, VaultStore};
 use rejoin::{Archive, Conversation, ConversationId, Message, Result, Time};
 
 use crate::doubles::{Interpose, Interposed, Write};

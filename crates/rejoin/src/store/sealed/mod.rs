@@ -32,7 +32,6 @@ use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-pub(crate) use crate::store::KEYS;
 pub(crate) use keys::key::{KeyId, SealingKey};
 pub use keys::unlock::Unlock;
 pub use keys::workspace::Workspace;
@@ -52,11 +51,14 @@ use crate::store::{
     Stamp, Store, Task, backend,
 };
 
+/// Where it stores wrapped keys, and what goes with them.
+pub(crate) const KEYS: Space = Space::Companion;
+
 /// Where it stores the segments of its search index.
-pub(crate) const SEGMENTS: Space = Space::Wrapper(7);
+pub(crate) const SEGMENTS: Space = Space::Derived;
 
 /// Where it stores copies of records that do not decrypt.
-pub(crate) const QUARANTINE: Space = Space::Wrapper(10);
+pub(crate) const QUARANTINE: Space = Space::Copy;
 
 /// Stores conversations in a backend, encrypted.
 pub type VaultStore = Keeper<Sealed>;

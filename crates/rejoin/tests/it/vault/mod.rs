@@ -21,8 +21,9 @@ use std::sync::Arc;
 
 use rejoin::Result;
 use rejoin::store::backend::Backend;
-use rejoin::store::{BlobNames, Store, Unlock, VaultStore, Workspace};
+use rejoin::store::{BlobNames, Store};
 use rejoin::testing::Place;
+use rejoin::vault::{Unlock, VaultStore, Workspace};
 
 use crate::vault_spaces::KEYS;
 

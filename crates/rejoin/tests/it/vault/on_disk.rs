@@ -13,8 +13,9 @@ use std::time::Duration;
 use rejoin::store::backend::Backend;
 use rejoin::store::{
     Change, Facets, JsonlStore, ListQuery, Opening, Order, Put, Read, Safety, Selection, Space, SqliteStore,
-    Store, Task, VaultStore,
+    Store, Task,
 };
+use rejoin::vault::VaultStore;
 use rejoin::{Branch, Error, ErrorKind, MessageId, Result};
 
 use crate::doubles::{Interpose, Interposed, Write};
