@@ -38,7 +38,7 @@ pub use keys::workspace::Workspace;
 
 use crate::error::{Error, Result};
 use crate::model::ConversationId;
-use crate::store::backend::{Backend, CommitHint, ConversationRow, Decide, DecideEach, Trim, one_by_one};
+use crate::store::backend::{Backend, CommitHint, ConversationRow, Decide, DecideEach, Trim};
 use crate::store::sealed::keys::data_key::DataKey;
 use crate::store::sealed::keys::key_cache::{DATA, KeyCache, blob};
 use crate::store::sealed::quarantine::BrokenRecord;
@@ -173,7 +173,8 @@ impl Backend for Sealed {
         safety: Safety,
         decide: &mut DecideEach<'_, 'a>,
     ) -> Result<()> {
-        one_by_one(self, hints, safety, decide)
+        let answer = self.commit_each_sealed(hints, safety, decide);
+        self.settled(answer)
     }
 
     fn erasing(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<()> {
