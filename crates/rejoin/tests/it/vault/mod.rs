@@ -7,6 +7,7 @@ mod long;
 mod lost;
 mod numbers;
 mod on_disk;
+mod own_blobs;
 mod past_damage;
 mod privacy;
 mod quarantine;

@@ -26,7 +26,7 @@ use crate::vault::{Fixed, Inner, sealed};
 const RECORDS: usize = 200;
 
 /// A store that takes no copies of what does not open: they would grow with every flip.
-struct Shut(Arc<dyn Inner>);
+pub(crate) struct Shut(pub(crate) Arc<dyn Inner>);
 
 impl Interpose for Shut {
     fn backend(&self) -> &dyn Backend {
