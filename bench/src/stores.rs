@@ -6,8 +6,8 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use rejoin::store::backend::Backend;
-use rejoin::store::{JsonlStore, Keeper, SqliteStore, Store, Unlock, Workspace};
-use rejoin::vault::{Keyholder, SecretFiles, SecretStores};
+use rejoin::store::{JsonlStore, Keeper, SqliteStore, Store};
+use rejoin::vault::{Keyholder, SecretFiles, SecretStores, Unlock, Workspace};
 
 /// What something that can fail gives.
 pub type Answer<T> = Result<T, Box<dyn Error>>;

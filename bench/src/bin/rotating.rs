@@ -12,8 +12,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rejoin::store::{Put, Safety, Space, Store, VaultStore};
-use rejoin::vault::{Keys, NewSlot};
+use rejoin::store::{Put, Safety, Space, Store};
+use rejoin::vault::{Keys, NewSlot, VaultStore};
 use rejoin::{Archive, Conversation, Message, Time};
 use rejoin_bench::{Answer, Arguments, Bars, Shape, Took, holder};
 

@@ -11,7 +11,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rejoin::store::{ListQuery, Store, Unlock, VaultStore};
+use rejoin::store::{ListQuery, Store};
+use rejoin::vault::{Unlock, VaultStore};
 use rejoin::{Archive, Conversation, ConversationId, Message};
 use rejoin_bench::{Answer, Arguments, Bars, Fixed, Kind, Took};
 

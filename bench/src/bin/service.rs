@@ -16,8 +16,7 @@ use rejoin::service::{
     ConversationRecordInput, ConversationRecordMutation, ConversationStorageService, ConversationSummary,
     FramePrivacy, MessageFrame, ParticipantRef, ParticipantRole, RecoverySnapshot,
 };
-use rejoin::store::VaultStore;
-use rejoin::vault::{Keys, NewSlot};
+use rejoin::vault::{Keys, NewSlot, VaultStore};
 use rejoin::{Archive, ConversationId, Fields, PurgeReason, Role, Time};
 use rejoin_bench::{Answer, Arguments, Bars, Clock, Kind, holder};
 

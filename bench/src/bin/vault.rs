@@ -12,9 +12,8 @@ use std::process::{Command, ExitCode};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rejoin::store::{
-    BlobNames, ListQuery, Read, SearchOrder, SearchQuery, Space, Store, Task, Unlock, VaultStore, WordQuery,
-};
+use rejoin::store::{BlobNames, ListQuery, Read, SearchOrder, SearchQuery, Space, Store, Task, WordQuery};
+use rejoin::vault::{Unlock, VaultStore};
 use rejoin_bench::haystack::{Random, append, fill};
 use rejoin_bench::{Answer, Bars, Clock, Fixed, Kind, Shape};
 
@@ -104,7 +103,7 @@ fn index_bytes(kind: Kind, place: &Path) -> Answer<u64> {
     let store = kind.open(place)?;
     let mut bytes = 0;
     for row in store.list(&ListQuery { limit: usize::MAX, ..ListQuery::default() })?.items {
-        store.get(Space::Wrapper(7), Some(row.id), BlobNames::ALL, &mut |_, sealed| {
+        store.get(Space::Derived, Some(row.id), BlobNames::ALL, &mut |_, sealed| {
             bytes += sealed.len() as u64;
             Ok(())
         })?;

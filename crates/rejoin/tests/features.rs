@@ -78,7 +78,7 @@ fn a_build_without_vaults_does_not_take_one_for_a_plain_store() {
 
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("history.db");
-    let keys = Put { space: Space::Wrapper(6), owner: None, name: b"vault", bytes: Some(b"sealed") };
+    let keys = Put { space: Space::Companion, owner: None, name: b"vault", bytes: Some(b"sealed") };
     SqliteStore::open(&path).unwrap().put(&[keys], Safety::Synced).unwrap();
 
     let refused = Archive::open(&format!("sqlite:{}", path.display())).unwrap_err();

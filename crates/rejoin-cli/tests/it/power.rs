@@ -27,7 +27,7 @@ const PLACE: &str = "home/.local/share/rejoin";
 
 /// What a run did, and what was there before it.
 #[derive(Debug)]
-struct AsyncRecorder {
+struct RecordedRun {
     world: World,
     before: Disk,
     ledger: Ledger,
@@ -42,7 +42,7 @@ struct Findings {
     faults: Vec<String>,
 }
 
-impl AsyncRecorder {
+impl RecordedRun {
     /// Records a run that appends these turns.
     fn of(strace: Strace, world: World, ledger: Ledger, turns: Vec<String>) -> Self {
         let before = Disk::holding(&world.path(PLACE));
@@ -161,7 +161,7 @@ struct Removal {
     /// How many messages are left of it; if none is, the conversation goes with the message.
     left: u64,
     staying: String,
-    recording: AsyncRecorder,
+    recording: RecordedRun,
 }
 
 impl Removal {
@@ -198,7 +198,7 @@ impl Removal {
             going,
             left,
             staying,
-            recording: AsyncRecorder { world, before, ledger: Ledger::default(), events },
+            recording: RecordedRun { world, before, ledger: Ledger::default(), events },
         }
     }
 
@@ -254,7 +254,7 @@ impl Removal {
 #[derive(Debug)]
 struct Scrubbing {
     id: String,
-    recording: AsyncRecorder,
+    recording: RecordedRun,
 }
 
 impl Scrubbing {
@@ -276,7 +276,7 @@ impl Scrubbing {
         // What it says is no receipt.
         calls.retain(|call| call.name != "write" || call.descriptor().is_none_or(|file| file > 2));
         let events = events(&calls, &world.path(PLACE));
-        Self { id, recording: AsyncRecorder { world, before, ledger: Ledger::default(), events } }
+        Self { id, recording: RecordedRun { world, before, ledger: Ledger::default(), events } }
     }
 
     /// Cuts the power at every moment, and looks. Nothing may be wrong, and in the end the secret is gone.
@@ -358,7 +358,7 @@ fn three_turns() -> Vec<String> {
 #[test]
 fn an_append_survives_a_power_cut_at_any_moment() {
     let Some(strace) = Strace::find() else { return };
-    let recording = AsyncRecorder::of_an_append(strace, World::new(), three_turns());
+    let recording = RecordedRun::of_an_append(strace, World::new(), three_turns());
 
     let findings = recording.cut_power(80);
 
@@ -372,7 +372,7 @@ fn a_first_run_survives_a_power_cut_at_any_moment() {
     let Some(strace) = Strace::find() else { return };
     let world = World::new();
     let turns = (0..2).map(line).collect();
-    let recording = AsyncRecorder::of(strace, world, Ledger::default(), turns);
+    let recording = RecordedRun::of(strace, world, Ledger::default(), turns);
 
     let findings = recording.cut_power(40);
 
@@ -383,7 +383,7 @@ fn a_first_run_survives_a_power_cut_at_any_moment() {
 #[test]
 fn a_fold_survives_a_power_cut_at_any_moment() {
     let Some(strace) = Strace::find() else { return };
-    let mut recording = AsyncRecorder::of_an_append(strace, World::new(), (2..45).map(line).collect());
+    let mut recording = RecordedRun::of_an_append(strace, World::new(), (2..45).map(line).collect());
     let begins = recording.events.iter().position(
         |(_, event)| matches!(event, Event::Change(path, _) if *path == recording.path("rejoin.db")),
     );
@@ -403,7 +403,7 @@ fn a_fold_survives_a_power_cut_at_any_moment() {
 #[test]
 fn without_the_syncs_of_the_log_the_same_states_show_a_loss() {
     let Some(strace) = Strace::find() else { return };
-    let recording = AsyncRecorder::of_an_append(strace, World::new(), three_turns());
+    let recording = RecordedRun::of_an_append(strace, World::new(), three_turns());
     let log = recording.path("rejoin.db-wal");
 
     let findings = recording.without(|event| is_sync_of(event, &log)).cut_power(80);
@@ -420,7 +420,7 @@ fn without_the_syncs_of_its_directory_a_first_run_shows_a_loss() {
     let Some(strace) = Strace::find() else { return };
     let world = World::new();
     let turns = vec![json!({"role": "user", "content": "hello"}).to_string()];
-    let recording = AsyncRecorder::of(strace, world, Ledger::default(), turns);
+    let recording = RecordedRun::of(strace, world, Ledger::default(), turns);
     let directory = recording.path("");
 
     let findings = recording.without(|event| is_sync_of(event, &directory)).cut_power(10);
@@ -432,7 +432,7 @@ fn without_the_syncs_of_its_directory_a_first_run_shows_a_loss() {
 #[test]
 fn an_append_to_plain_files_survives_a_power_cut_at_any_moment() {
     let Some(strace) = Strace::find() else { return };
-    let recording = AsyncRecorder::of_an_append(strace, World::of_files(), three_turns());
+    let recording = RecordedRun::of_an_append(strace, World::of_files(), three_turns());
 
     let findings = recording.cut_power(80);
 
@@ -445,7 +445,7 @@ fn an_append_to_plain_files_survives_a_power_cut_at_any_moment() {
 fn a_first_run_with_plain_files_survives_a_power_cut_at_any_moment() {
     let Some(strace) = Strace::find() else { return };
     let turns = (0..2).map(line).collect();
-    let recording = AsyncRecorder::of(strace, World::of_files(), Ledger::default(), turns);
+    let recording = RecordedRun::of(strace, World::of_files(), Ledger::default(), turns);
 
     let findings = recording.cut_power(60);
 
@@ -456,7 +456,7 @@ fn a_first_run_with_plain_files_survives_a_power_cut_at_any_moment() {
 #[test]
 fn without_the_syncs_of_its_file_a_conversation_shows_a_loss() {
     let Some(strace) = Strace::find() else { return };
-    let recording = AsyncRecorder::of_an_append(strace, World::of_files(), three_turns());
+    let recording = RecordedRun::of_an_append(strace, World::of_files(), three_turns());
     let folder = recording.path("conversations");
 
     let findings = recording

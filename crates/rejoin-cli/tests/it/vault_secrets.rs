@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::planted_key::files;
 use crate::strace::Strace;
-use crate::vault::{PASSPHRASE, secret};
+use crate::vault::{PASSPHRASE, sealed, secret, status};
 use crate::world::World;
 
 /// Runs of the program that tell everything they can, with the arguments of each process they start.
@@ -124,4 +124,16 @@ fn a_vault_makes_no_directory_of_the_configuration_and_puts_nothing_there() {
     let top: Vec<PathBuf> =
         fs::read_dir(world.path("home")).unwrap().map(|entry| entry.unwrap().path()).collect();
     assert_eq!(top, [world.path("home/.local")]);
+}
+
+#[test]
+fn when_a_slot_was_added_is_shown_where_the_vault_opens_without_asking() {
+    let world = sealed();
+    let added = || status(&world)["slots"][0]["created_at"].clone();
+
+    let opened = added();
+    fs::remove_dir_all(world.path("home/.local/state/rejoin/keys")).unwrap();
+    let locked = added();
+
+    assert_eq!((opened.is_string(), locked.is_null()), (true, true), "{opened} {locked}");
 }

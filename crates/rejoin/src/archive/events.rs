@@ -3,10 +3,12 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
+use serde::{Deserialize, Serialize};
+
 use crate::archive::{Archive, Strain};
 use crate::error::Result;
 use crate::model::{ConversationId, Time};
-use crate::store::{Changed, Notice, NoticeKind, NoticeName, Stamp, What, notices};
+use crate::store::{Changed, Notice, NoticeName, Stamp, What, notices};
 
 /// How often notices are looked for, which ring no bell.
 const NOTICES: Duration = Duration::from_millis(500);
@@ -147,7 +149,7 @@ impl Events {
     /// Tells the notices whose place in the order has come.
     fn add_notices(
         &mut self,
-        notices: Vec<(NoticeName, Notice)>,
+        notices: Vec<(NoticeName, Notice<NoticeKind>)>,
         events: &mut Vec<Event>,
         place: FollowerPlace,
     ) {
@@ -156,20 +158,72 @@ impl Events {
             if notice.after < self.from || !is_due || !self.told.insert(name) {
                 continue;
             }
-            let kind = match notice.told {
-                NoticeKind::Quarantined { what, reason } => EventKind::Quarantined { what, reason },
-                NoticeKind::Slow { milliseconds } => {
-                    EventKind::Strained(Strain::Slow { took: Duration::from_millis(milliseconds) })
-                }
-                NoticeKind::Low { free } => EventKind::Strained(Strain::Low { free }),
-                NoticeKind::Exhausted => EventKind::Strained(Strain::Exhausted),
-                NoticeKind::Purged { reason, conversations, messages, bytes, failures, is_erased } => {
-                    EventKind::PurgeCompleted { reason, conversations, messages, bytes, failures, is_erased }
-                }
-            };
+            let kind = notice.told.into();
             let stamp = notice.after.min(self.after);
             let place = events.iter().position(|event| event.stamp > stamp).unwrap_or(events.len());
             events.insert(place, Event { stamp, at: notice.at, conversation: notice.conversation, kind });
+        }
+    }
+}
+
+/// What is told of a store besides its changes, as it is stored. A vault tells the first.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "event")]
+pub(crate) enum NoticeKind {
+    /// A record does not open.
+    #[serde(rename = "record.quarantined")]
+    Quarantined { what: String, reason: String },
+    /// A write took long.
+    #[serde(rename = "storage.write.slow")]
+    Slow { milliseconds: u64 },
+    /// There is little room.
+    #[serde(rename = "storage.capacity.low")]
+    Low { free: u64 },
+    /// There was no room.
+    #[serde(rename = "storage.capacity.exhausted")]
+    Exhausted,
+    /// A purge ended.
+    #[serde(rename = "privacy.purge.completed")]
+    Purged {
+        reason: String,
+        conversations: u64,
+        messages: u64,
+        bytes: u64,
+        failures: u64,
+        #[serde(default = "yes", rename = "erased")]
+        is_erased: bool,
+    },
+}
+
+/// What older notices do not say.
+const fn yes() -> bool {
+    true
+}
+
+impl From<&Strain> for NoticeKind {
+    fn from(strain: &Strain) -> Self {
+        match strain {
+            Strain::Slow { took } => {
+                Self::Slow { milliseconds: u64::try_from(took.as_millis()).unwrap_or(u64::MAX) }
+            }
+            Strain::Low { free } => Self::Low { free: *free },
+            Strain::Exhausted => Self::Exhausted,
+        }
+    }
+}
+
+impl From<NoticeKind> for EventKind {
+    fn from(told: NoticeKind) -> Self {
+        match told {
+            NoticeKind::Quarantined { what, reason } => Self::Quarantined { what, reason },
+            NoticeKind::Slow { milliseconds } => {
+                Self::Strained(Strain::Slow { took: Duration::from_millis(milliseconds) })
+            }
+            NoticeKind::Low { free } => Self::Strained(Strain::Low { free }),
+            NoticeKind::Exhausted => Self::Strained(Strain::Exhausted),
+            NoticeKind::Purged { reason, conversations, messages, bytes, failures, is_erased } => {
+                Self::PurgeCompleted { reason, conversations, messages, bytes, failures, is_erased }
+            }
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::archive::retention::DAY;
 use crate::archive::{Archive, ArchiveVault, AuditAction, AuditEntry, PurgeOutcome, PurgeReason};
 use crate::error::Result;
 use crate::model::{Json, Time};
-use crate::store::Quarantined;
+use crate::vault::Quarantined;
 
 impl Quarantined {
     /// When a sweep takes it; none when it stays until somebody decides.

@@ -66,7 +66,9 @@ fn begin(archive: &Archive, id: ConversationId, record: &ConversationRecordInput
     check_frames(&record.messages)?;
     let given = messages(&record.messages, 0);
     let mut header = record.header()?;
-    // A record that brings its privacy says itself whether it may leave.
+    // The rule of a vault is a default for those who say nothing, and a record that brings its privacy says
+    // whether it may leave, as `rejoin keep ID --exportable yes` does: whoever sent it decided, and what was
+    // decided must not change on the way from one store to another. docs/service.md promises it.
     if record.privacy.is_none() {
         archive.store().capabilities().restrict(&mut header);
     }

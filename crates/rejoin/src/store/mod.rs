@@ -30,7 +30,6 @@ mod newest;
 mod notice;
 mod owner;
 pub(crate) mod place;
-pub(crate) mod quarantined;
 mod query;
 mod reserve;
 #[cfg(feature = "vault")]
@@ -52,15 +51,12 @@ pub use jsonl::{JsonlOptions, JsonlStore};
 pub use keeper::Keeper;
 pub use memory::MemoryStore;
 pub(crate) use newest::newest_stamp;
-pub(crate) use notice::{Notice, NoticeKind, NoticeName, notices, put_notice};
+pub(crate) use notice::{Notice, NoticeName, notices, put_notice};
 pub use owner::{Foreign, User};
-pub(crate) use quarantined::Quarantined;
 pub(crate) use query::Stamp;
 pub use query::{
     Changed, Cursor, Found, Hit, ListQuery, Order, Page, Row, SearchOrder, SearchQuery, Selection, What,
 };
-#[cfg(feature = "vault")]
-pub use sealed::{Unlock, VaultStore, Workspace};
 #[cfg(feature = "sqlite")]
 pub use sqlite::SqliteStore;
 pub use tree::ConversationTree;
@@ -73,9 +69,6 @@ pub use turn::{
 
 use crate::error::Result;
 use crate::model::{ConversationId, Time};
-
-/// Where a vault stores its wrapped keys, in the backend.
-pub(crate) const KEYS: Space = Space::Wrapper(6);
 
 /// How long a writer waits for another process by default.
 pub(crate) const WAIT: Duration = Duration::from_secs(10);

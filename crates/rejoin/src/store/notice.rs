@@ -3,6 +3,7 @@
 //! A notice names the newest change that was made before it, so it has a place in the order of events. Only
 //! the newest are kept. They hold ids, counts and reasons, and never what was said.
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
@@ -16,50 +17,16 @@ const MOST: usize = 100;
 /// What a notice is stored under: its time, then what it says, hashed.
 pub(crate) type NoticeName = Vec<u8>;
 
-/// Something to tell those who follow.
+/// Something to tell those who follow. What it is, is up to whoever tells it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Notice {
+pub(crate) struct Notice<T> {
     pub(crate) at: Time,
     /// The newest change that was made before.
     pub(crate) after: Stamp,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) conversation: Option<ConversationId>,
     #[serde(flatten)]
-    pub(crate) told: NoticeKind,
-}
-
-/// What can be told.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "event")]
-pub(crate) enum NoticeKind {
-    /// A record does not open.
-    #[serde(rename = "record.quarantined")]
-    Quarantined { what: String, reason: String },
-    /// A write took long.
-    #[serde(rename = "storage.write.slow")]
-    Slow { milliseconds: u64 },
-    /// There is little room.
-    #[serde(rename = "storage.capacity.low")]
-    Low { free: u64 },
-    /// There was no room.
-    #[serde(rename = "storage.capacity.exhausted")]
-    Exhausted,
-    /// A purge ended.
-    #[serde(rename = "privacy.purge.completed")]
-    Purged {
-        reason: String,
-        conversations: u64,
-        messages: u64,
-        bytes: u64,
-        failures: u64,
-        #[serde(default = "yes", rename = "erased")]
-        is_erased: bool,
-    },
-}
-
-/// What older notices do not say.
-const fn yes() -> bool {
-    true
+    pub(crate) told: T,
 }
 
 /// Stores a notice, and lets the oldest go that are too many.
@@ -70,7 +37,7 @@ pub(crate) fn put_notice(
     log: &dyn Read,
     at: Time,
     conversation: Option<ConversationId>,
-    told: NoticeKind,
+    told: &impl Serialize,
     safety: Safety,
 ) -> Result<()> {
     let notice = Notice { at, after: newest_stamp(log, 0)?, conversation, told };
@@ -94,8 +61,8 @@ pub(crate) fn put_notice(
     store.put(&puts, safety)
 }
 
-/// The notices that can be read, oldest first. One that is damaged or of a later version is passed over.
-pub(crate) fn notices(store: &dyn Read) -> Result<Vec<(NoticeName, Notice)>> {
+/// The notices that can be read as `T`, oldest first. What is damaged or of a later version is passed over.
+pub(crate) fn notices<T: DeserializeOwned>(store: &dyn Read) -> Result<Vec<(NoticeName, Notice<T>)>> {
     let mut found = Vec::new();
     let read = store.get(Space::Notice, None, BlobNames::ALL, &mut |name, bytes| {
         found.extend(serde_json::from_slice(bytes).ok().map(|notice| (name.to_vec(), notice)));
@@ -112,24 +79,25 @@ mod tests {
     use super::*;
     use crate::store::MemoryStore;
 
+    /// What the test tells.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(tag = "event", rename = "storage.write.slow")]
+    struct SlowNotice {
+        milliseconds: u64,
+    }
+
     #[test]
     fn only_the_newest_notices_are_kept() {
         let store = MemoryStore::new();
-        let slow = |milliseconds| NoticeKind::Slow { milliseconds };
+        let slow = |milliseconds| SlowNotice { milliseconds };
 
         for number in 0..105 {
-            put_notice(
-                &store,
-                &store,
-                Time::from_micros(number),
-                None,
-                slow(number.unsigned_abs()),
-                Safety::Unsynced,
-            )
-            .unwrap();
+            let at = Time::from_micros(number);
+            let told = slow(number.unsigned_abs());
+            put_notice(&store, &store, at, None, &told, Safety::Unsynced).unwrap();
         }
 
-        let kept: Vec<NoticeKind> =
+        let kept: Vec<SlowNotice> =
             notices(&store).unwrap().into_iter().map(|(_, notice)| notice.told).collect();
         assert_eq!(kept, (5..105).map(slow).collect::<Vec<_>>());
     }
@@ -145,6 +113,6 @@ mod tests {
             )
             .unwrap();
 
-        assert_eq!(notices(&store).unwrap(), []);
+        assert_eq!(notices::<SlowNotice>(&store).unwrap(), []);
     }
 }

@@ -303,9 +303,13 @@ pub enum Space {
     Attachment,
     /// What those who follow the events are told besides changes.
     Notice,
-    /// What a backend that wraps another stores for itself, under a number of its
-    /// own. Nobody above the wrapper uses it.
-    Wrapper(u8),
+    /// What a backend that wraps another stores beside each conversation, and replaces for many of them in
+    /// one commit. Nobody above the wrapper uses it.
+    Companion,
+    /// What such a backend makes of a conversation, and can make again.
+    Derived,
+    /// Copies that such a backend takes.
+    Copy,
 }
 
 /// Whose blob, in which space, by which name.
@@ -322,9 +326,9 @@ impl Space {
         Self::Audit,
         Self::Attachment,
         Self::Notice,
-        Self::Wrapper(6),
-        Self::Wrapper(7),
-        Self::Wrapper(10),
+        Self::Companion,
+        Self::Derived,
+        Self::Copy,
     ];
 
     /// The number a store writes for it; never reused.
@@ -335,10 +339,12 @@ impl Space {
             Self::OpenTurn => 3,
             Self::Source => 4,
             Self::Import => 5,
+            Self::Companion => 6,
+            Self::Derived => 7,
             Self::Audit => 8,
             Self::Attachment => 9,
+            Self::Copy => 10,
             Self::Notice => 11,
-            Self::Wrapper(number) => number as i64,
         }
     }
 
@@ -346,7 +352,7 @@ impl Space {
     /// file for each conversation stores them in one file, so that such a commit does not
     /// take as long as there are conversations.
     pub const fn is_replaced_together(self) -> bool {
-        matches!(self, Self::Wrapper(6))
+        matches!(self, Self::Companion)
     }
 }
 

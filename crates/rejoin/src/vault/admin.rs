@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use crate::error::Result;
-use crate::model::ConversationId;
-use crate::store::Quarantined;
+use crate::model::{ConversationId, Time};
 
 /// The administrative operations of a vault.
 pub trait VaultAdmin: Send + Sync {
@@ -35,4 +34,23 @@ pub trait VaultAdmin: Send + Sync {
     /// A message with replies is replaced by a tombstone, and a header is rebuilt. If that fails, record and
     /// copy stay. If a record decrypts again, only its copy is erased.
     fn discard(&self, records: &[Quarantined]) -> Result<()>;
+}
+
+/// A record that does not decrypt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Quarantined {
+    /// When that was found.
+    pub at: Time,
+    /// What it is, such as `message` or `header`.
+    pub what: String,
+    /// Why it does not decrypt.
+    pub why: String,
+    /// The conversation it belongs to, where that is known.
+    pub conversation: Option<ConversationId>,
+    /// How long it is, encrypted.
+    pub bytes: u64,
+    /// True when nothing will ever decrypt it: it goes when its days are over.
+    pub is_lost: bool,
+    /// The name of its copy.
+    pub(crate) name: Vec<u8>,
 }

@@ -1,9 +1,9 @@
 //! Everything a vault does besides storing rows: unlocking and key rotation, rollback detection,
 //! re-encryption, and cleanup of damaged records.
 //!
-//! Storing is not here: [`VaultStore`](crate::store::VaultStore) encrypts rows, and does not use this module.
+//! Storing is not here: [`VaultStore`] is in `store::sealed`, which encrypts rows without this module.
 //!
-//! - `face`: the trait with the administrative operations
+//! - `admin`: the trait with the administrative operations
 //! - `slots`: unlocking, such as with a passphrase, and key rotation
 //! - `anchor`: what is known of a vault outside its store: its last state, and which one belongs to a place
 //! - `reseal`: re-encryption with new data keys
@@ -26,7 +26,7 @@ pub(crate) mod slots;
 #[cfg(test)]
 mod vectors;
 
-pub use admin::VaultAdmin;
+pub use admin::{Quarantined, VaultAdmin};
 #[cfg(feature = "vault")]
 pub(crate) use anchor::anchored::Anchored;
 #[cfg(feature = "vault")]
@@ -41,4 +41,5 @@ pub use slots::{
     SlotKind, SlotStatus, UnlockRequest, UnlockResponse, VaultId, VaultStatus,
 };
 
-pub use crate::store::quarantined::Quarantined;
+#[cfg(feature = "vault")]
+pub use crate::store::sealed::{Unlock, VaultStore, Workspace};

@@ -6,8 +6,8 @@ use std::time::Duration;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{ConversationId, Time};
 use crate::store::sealed::{QUARANTINE, ReplaceKeys, Sealed};
-use crate::store::{Put, Quarantined, Safety, VaultStore};
-use crate::vault::{Keys, VaultAdmin};
+use crate::store::{Put, Safety};
+use crate::vault::{Keys, Quarantined, VaultAdmin, VaultStore};
 
 impl VaultAdmin for VaultStore {
     fn token_key(&self) -> [u8; 32] {
@@ -52,6 +52,26 @@ impl VaultStore {
         let mut sealed = self.into_backend();
         sealed.keys = Some(Box::new(keys));
         Self::over(sealed)
+    }
+}
+
+impl Sealed {
+    /// What was copied, the oldest first.
+    fn in_quarantine(&self) -> Result<Vec<Quarantined>> {
+        let mut found = Vec::new();
+        self.each_kept(&mut |name, kept| {
+            found.push(Quarantined {
+                at: kept.at,
+                what: kept.what,
+                why: kept.why,
+                conversation: kept.conversation,
+                bytes: kept.record.len() as u64,
+                is_lost: kept.is_lost,
+                name: name.to_vec(),
+            });
+        })?;
+        found.sort_by(|one, other| (one.at, &one.name).cmp(&(other.at, &other.name)));
+        Ok(found)
     }
 }
 

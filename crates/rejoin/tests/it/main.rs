@@ -36,6 +36,7 @@ mod torn;
 mod vault;
 mod vault_between;
 mod vault_cost;
+mod vault_forged;
 mod vault_keys;
 mod vault_purge;
 mod vault_reseal;

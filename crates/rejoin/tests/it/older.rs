@@ -234,23 +234,35 @@ fn refused(url: &str, directory: &Path) -> (String, Vec<PathBuf>) {
     (format!("{:?}", opened.unwrap_err()), changed)
 }
 
-#[test]
-fn a_vault_of_the_first_version_is_refused_and_not_changed() {
+/// Opens both vaults of a version of the format.
+fn is_refused_and_not_changed(version: u32) {
     let directory = TempDir::new().unwrap();
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/vault");
     let [database, files] = ["database", "files"].map(|name| directory.path().join(name));
     fs::DirBuilder::new().mode(0o700).create(&database).unwrap();
     let path = database.join("old.db");
-    fs::write(&path, zstd::decode_all(fs::File::open(fixtures.join("version-1.db.zst")).unwrap()).unwrap())
-        .unwrap();
+    let packed = fs::File::open(fixtures.join(format!("version-{version}.db.zst"))).unwrap();
+    fs::write(&path, zstd::decode_all(packed).unwrap()).unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
-    copy_private(&fixtures.join("version-1"), &files);
+    copy_private(&fixtures.join(format!("version-{version}")), &files);
 
     let urls = [format!("vault+sqlite:{}", path.display()), format!("vault+jsonl:{}", files.display())];
     let found = [refused(&urls[0], &database), refused(&urls[1], &files)];
 
-    let told = "the vault is in version 1 of its format, and this program reads version 2 only. \
-                It can be exported with the version of Rejoin that wrote it, and imported into a new vault";
+    let told = format!(
+        "the vault is in version {version} of its format, and this program reads version 3 only. \
+         It can be exported with the version of Rejoin that wrote it, and imported into a new vault"
+    );
     let expected = |url: String| (format!("[unsupported] open the vault `{url}`: {told}"), vec![]);
     assert_eq!(found, urls.map(expected));
+}
+
+#[test]
+fn a_vault_of_the_first_version_is_refused_and_not_changed() {
+    is_refused_and_not_changed(1);
+}
+
+#[test]
+fn a_vault_of_the_second_version_is_refused_and_not_changed() {
+    is_refused_and_not_changed(2);
 }

@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
 use rejoin::store::backend::Backend;
-use rejoin::store::{BlobNames, Keeper, ListQuery, Order, Read, Space, VaultStore};
-use rejoin::vault::Keys;
+use rejoin::store::{BlobNames, Keeper, ListQuery, Order, Read, Space};
+use rejoin::vault::{Keys, VaultStore};
 use rejoin::{Archive, ConversationId, Message, PurgeKeys, PurgeReason, Result, StoreUrl};
 
 use crate::doubles::{Interpose, Interposed, Write};
@@ -22,18 +22,14 @@ const PATIENCE: Duration = Duration::from_secs(20);
 enum Moment {
     /// A blob that belongs to no conversation was read.
     Read,
-    /// What belongs to an owner has got so far.
-    At(Option<ConversationId>, Stage),
+    /// A run over the whole vault began.
+    Begun,
+    /// There is a new key of a conversation before the old one.
+    Sealing(ConversationId),
 }
 
-/// How far sealing is, as its mark says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
-    /// There is a new key before the old one.
-    Begun = 0,
-    /// There is the new key alone.
-    Done = 2,
-}
+/// How long a wrapped key is.
+const WRAPPED: usize = 100;
 
 type Act = Box<dyn FnOnce() + Send>;
 
@@ -52,14 +48,13 @@ impl Interrupted {
         }
     }
 
-    fn is_at(&self, owner: Option<ConversationId>, stage: Stage) -> bool {
-        let mut is_at = false;
-        let look = &mut |_: &[u8], mark: &[u8]| {
-            is_at = mark.get(16) == Some(&(stage as u8));
-            Ok(())
-        };
-        self.store.get(KEYS, owner, BlobNames::One(b"anew"), look).unwrap();
-        is_at
+    fn is_sealing(&self, owner: ConversationId) -> bool {
+        let data = self.store.blob(KEYS, Some(owner), b"data").unwrap();
+        data.is_some_and(|data| data.len() == 2 * WRAPPED)
+    }
+
+    fn has_begun(&self) -> bool {
+        self.store.blob(KEYS, None, b"run").unwrap().is_some()
     }
 }
 
@@ -70,7 +65,11 @@ impl Interpose for Interrupted {
 
     fn writing(&self, _: Write, work: &mut dyn FnMut() -> Result<()>) -> Result<()> {
         work()?;
-        self.act_if(|moment| matches!(moment, Moment::At(owner, stage) if self.is_at(owner, stage)));
+        self.act_if(|moment| match moment {
+            Moment::Read => false,
+            Moment::Begun => self.has_begun(),
+            Moment::Sealing(owner) => self.is_sealing(owner),
+        });
         Ok(())
     }
 
@@ -148,8 +147,8 @@ fn whoever_knows_the_old_key_goes_on_while_everything_is_sealed_and_does_not_bri
         Box::new(move || drop(other.resume(id).unwrap().append(Message::user(text)).unwrap()))
     };
     // Whoever seals next looks the key up, and then it is one of two.
-    let looked_up = (Moment::At(None, Stage::Done), talks("just before"));
-    let begun = (Moment::At(Some(inner_name(&url)), Stage::Begun), talks("meanwhile"));
+    let looked_up = (Moment::Begun, talks("just before"));
+    let begun = (Moment::Sealing(inner_name(&url)), talks("meanwhile"));
     reencrypt(&machine, &url, vec![begun, looked_up]);
 
     let (archive, after) = (machine.open(&url), keys_in_use(inner(&url).as_ref()));

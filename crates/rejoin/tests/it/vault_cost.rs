@@ -5,13 +5,18 @@
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use rejoin::store::backend::{Backend, MessageRow, Rows, Which};
-use rejoin::store::{BlobNames, JsonlStore, MemoryStore, Put, Space, SqliteStore, VaultStore};
-use rejoin::vault::{Keyholder, Keys, NewSlot, SecretFiles, SecretStores};
-use rejoin::{Archive, Conversation, ConversationId, Message, Result, Time};
+use rejoin::store::{
+    BlobNames, Entry, Facets, JsonlStore, MemoryStore, Note, Opening, PreviewUpdate, Put, Space, SqliteStore,
+    Stale, Store, Task, Turn,
+};
+use rejoin::vault::{Keyholder, Keys, NewSlot, SecretFiles, SecretStores, VaultStore};
+use rejoin::{Archive, Conversation, ConversationId, Digest, Message, Result, Time};
 
 use crate::doubles::{Interpose, Interposed, Write};
+use crate::vault::write::{NOW, conversation, messages};
 
 /// How many conversations are rotated.
 const CONVERSATIONS: usize = 25;
@@ -19,6 +24,9 @@ const CONVERSATIONS: usize = 25;
 /// How many bytes a rotation may move for each further message, of which a file has 1,300: an index of plain
 /// files has its id, and a list reads the page of each head, which short conversations share.
 const FURTHER: u64 = 100;
+
+/// How many conversations are imported at once.
+const SMALL: u8 = 50;
 
 /// What was asked of a store.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -236,4 +244,41 @@ fn a_load_from_a_vault_looks_at_each_message_once() {
 
     assert_eq!(asked[0].writes, []);
     assert_eq!(asked[0], asked[1]);
+}
+
+#[test]
+fn many_small_conversations_take_one_commit_of_sqlite() {
+    let counted = Counted::new(in_sqlite);
+    let inner = Arc::new(Interposed(Arc::clone(&counted.inner)));
+    let vault = VaultStore::open(inner, Arc::new(counted.holder.clone())).unwrap();
+    let bodies: Vec<String> =
+        (0..SMALL).map(|number| Message::user(format!("{number}")).at(NOW).to_body()).collect();
+    let entries: Vec<[Entry<'_>; 1]> = bodies
+        .iter()
+        .map(|body| {
+            let (id, link) = ("a".parse().unwrap(), Digest::chain(None, body.as_bytes()));
+            [Entry { id, parent: None, link, note: Note::default(), body }]
+        })
+        .collect();
+    let facets = Facets::default();
+    let turn = |(number, entries)| Turn {
+        conversation: conversation(number),
+        opening: Some(Opening { facets: &facets, header: "{}", created: NOW }),
+        stale: Stale::Branch,
+        entries,
+        previews: PreviewUpdate::default(),
+        branch: None,
+        active: NOW,
+        now: NOW,
+        blobs: &[],
+    };
+    let turns: Vec<Turn<'_>> = (0..).zip(entries.iter().map(<[_; 1]>::as_slice)).map(turn).collect();
+
+    let (asked, appended) = counted.inner.during(|| vault.append_all(&turns).unwrap());
+
+    assert_eq!((appended.len(), asked.writes), (usize::from(SMALL), vec![Write::Append]));
+    let stored: Vec<usize> =
+        (0..SMALL).map(|number| messages(&vault, conversation(number)).unwrap().len()).collect();
+    assert_eq!(stored, vec![1; usize::from(SMALL)]);
+    assert_eq!(vault.maintain(Task::Check, Duration::MAX).unwrap().faults, []);
 }

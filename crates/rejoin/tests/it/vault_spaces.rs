@@ -2,6 +2,6 @@
 
 use rejoin::store::Space;
 
-pub(crate) const KEYS: Space = Space::Wrapper(6);
-pub(crate) const SEGMENTS: Space = Space::Wrapper(7);
-pub(crate) const QUARANTINE: Space = Space::Wrapper(10);
+pub(crate) const KEYS: Space = Space::Companion;
+pub(crate) const SEGMENTS: Space = Space::Derived;
+pub(crate) const QUARANTINE: Space = Space::Copy;

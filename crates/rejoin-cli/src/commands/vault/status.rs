@@ -1,7 +1,7 @@
 //! `rejoin vault status`
 
-use rejoin::vault::{SlotStatus, VaultId, VaultStatus};
-use rejoin::{ErrorKind, StoreUrl};
+use rejoin::vault::{Keyholder, SlotStatus, VaultId, VaultStatus};
+use rejoin::{Access, ErrorKind, Existing, StoreUrl};
 use serde::Serialize;
 
 use crate::commands::vault::slots::suggest_second;
@@ -13,7 +13,8 @@ use crate::ui::table::{Column, Table};
 
 /// Show the slots that unlock the vault
 ///
-/// The vault stays locked and nothing is asked.
+/// Nothing is asked. When a slot was added is shown if the vault unlocks without asking, such as with
+/// the keyring.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -33,7 +34,9 @@ struct VaultStatusAnswer<'a> {
 
 pub(super) fn run(_args: Args, context: &Context) -> Result<(), Failure> {
     let url = vault_url(context)?;
-    let status = url.vault_status(&context.access()?).map_err(|error| explain_keys(&url, error))?;
+    let access = context.access()?;
+    let status = url.vault_status(&access).map_err(|error| explain_keys(&url, error))?;
+    let status = unlocked(&url, access).unwrap_or(status);
     if context.is_json() {
         context.answer_json(&VaultStatusAnswer::from(&status))?;
         return warn_of_replacement(&url, &status, context);
@@ -41,7 +44,8 @@ pub(super) fn run(_args: Args, context: &Context) -> Result<(), Failure> {
     let clock = context.clock();
     let mut table = Table::new([Column::text("slot"), Column::text("kind"), Column::text("added")]);
     for slot in &status.slots {
-        table.push([slot.id.to_string(), slot.kind.to_string(), clock.relative(slot.created_at.as_micros())]);
+        let added = slot.created_at.map(|at| clock.relative(at.as_micros()));
+        table.push([slot.id.to_string(), slot.kind.to_string(), added.unwrap_or_default()]);
     }
     context.show(|answer| {
         write!(answer, "{}", table.draw(context.columns(), context.paint()))?;
@@ -61,6 +65,12 @@ pub(super) fn run(_args: Args, context: &Context) -> Result<(), Failure> {
     warn_of_copies(&url, context);
     suggest_second(status.slots.iter().map(|slot| slot.kind), context);
     Ok(())
+}
+
+/// The status of a vault that opens without asking. Why it does not open is for other commands to say.
+fn unlocked(url: &StoreUrl, access: Access) -> Option<VaultStatus> {
+    let keys = access.keys.map(Keyholder::without_asking);
+    url.keys(&Access { keys, ..access }, Existing::Needed).and_then(|keys| keys.check()).ok()
 }
 
 /// Says what other commands refuse the vault for.

@@ -10,13 +10,11 @@ use crate::archive::place::url::StoreParts;
 use crate::archive::{Access, Existing, StoreUrl};
 use crate::error::{Error, ErrorKind, Result};
 use crate::store::backend::Backend;
-use crate::store::sealed::{Unlock, Workspace};
-use crate::store::{Keeper, Read, Store, VaultStore, beside};
-use crate::vault::VaultAdmin;
+use crate::store::{Keeper, Read, Store, beside};
 use crate::vault::slots::{
     Keyholder, Keys, SecretStores, VaultId, VaultStatus, missing_record, missing_vault,
 };
-use crate::vault::{AnchorFile, Anchored, PinFiles};
+use crate::vault::{AnchorFile, Anchored, PinFiles, Unlock, VaultAdmin, VaultStore, Workspace};
 
 /// How long to wait at least for another process that changes keys: a rotation takes seconds.
 const KEYS_WAIT: Duration = Duration::from_secs(30);

@@ -6,12 +6,13 @@ use crate::archive::{Access, StoreUrl};
 use crate::error::{Error, Result};
 #[cfg(feature = "sqlite")]
 use crate::store::Store;
-use crate::store::{BlobNames, KEYS, Read};
+use crate::store::{BlobNames, Read, Space};
 
 /// True when a plain store is what a vault keeps its records in.
 pub(in crate::archive) fn is_sealed(store: &dyn Read) -> Result<bool> {
     let mut is_sealed = false;
-    store.get(KEYS, None, BlobNames::ALL, &mut |_, _| {
+    // Whoever stores there wraps another store, and only a vault does so.
+    store.get(Space::Companion, None, BlobNames::ALL, &mut |_, _| {
         is_sealed = true;
         Ok(())
     })?;

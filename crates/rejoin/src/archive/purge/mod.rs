@@ -18,12 +18,13 @@ pub use reason::PurgeReason;
 pub use report::{PurgeOutcome, UnpurgedConversation};
 use unowned::Unowned;
 
+use crate::archive::events::NoticeKind;
 use crate::archive::runs::Runs;
 use crate::archive::state::prompt_history::PromptHistory;
 use crate::archive::{Archive, ArchiveRemoval, AuditAction, AuditEntry};
 use crate::error::{Error, Result};
 use crate::model::{ConversationId, StoredConversation};
-use crate::store::{NoticeKind, Outcome, Safety, Target, Task, put_notice};
+use crate::store::{Outcome, Safety, Target, Task, put_notice};
 
 /// How long one attempt to erase what a store still holds may take.
 const ERASING: Duration = Duration::from_millis(200);
@@ -150,7 +151,7 @@ impl Archive {
             failures: report.failures.len() as u64,
             is_erased: report.is_erased,
         };
-        if let Err(error) = put_notice(store, store, at, last, told, Safety::Synced) {
+        if let Err(error) = put_notice(store, store, at, last, &told, Safety::Synced) {
             tracing::warn!(kind = error.kind().as_str(), "a purge was not told");
         }
         let (purged, failed) = (report.purged.len(), report.failures.len());

@@ -5,9 +5,10 @@ use std::time::Duration;
 use std::{fmt, io};
 
 use crate::archive::Archive;
+use crate::archive::events::NoticeKind;
 use crate::error::Error;
 use crate::model::ConversationId;
-use crate::store::{NoticeKind, Safety, put_notice};
+use crate::store::{Safety, put_notice};
 
 /// A write that takes longer is slow: a person begins to notice it.
 const SLOW: Duration = Duration::from_millis(150);
@@ -40,18 +41,6 @@ impl Strain {
             Self::Slow { .. } => "storage.write.slow",
             Self::Low { .. } => "storage.capacity.low",
             Self::Exhausted => "storage.capacity.exhausted",
-        }
-    }
-}
-
-impl From<&Strain> for NoticeKind {
-    fn from(strain: &Strain) -> Self {
-        match strain {
-            Strain::Slow { took } => {
-                Self::Slow { milliseconds: u64::try_from(took.as_millis()).unwrap_or(u64::MAX) }
-            }
-            Strain::Low { free } => Self::Low { free: *free },
-            Strain::Exhausted => Self::Exhausted,
         }
     }
 }
@@ -133,7 +122,7 @@ impl Archive {
             let (store, at) = (self.store(), self.now());
             let told = NoticeKind::from(&strain);
             // After a power cut it may be missing.
-            if let Err(error) = put_notice(store, store, at, Some(id), told, Safety::Unsynced) {
+            if let Err(error) = put_notice(store, store, at, Some(id), &told, Safety::Unsynced) {
                 tracing::warn!(kind = error.kind().as_str(), "{} was not told", strain.name());
             }
         }

@@ -14,6 +14,7 @@ use crate::store::sealed::records::named::NAME_NAME;
 use crate::store::sealed::records::numbers::{ConversationNumbers, Recount};
 use crate::store::sealed::records::row::DecryptedRow;
 use crate::store::sealed::rows::SealedRows;
+use crate::store::sealed::search::fill::REACHED;
 use crate::store::sealed::search::segments::{IDS, WORDS};
 use crate::store::sealed::{KEYS, SEGMENTS, Sealed};
 use crate::store::{BlobNames, Fault, Progress, Space, Task};
@@ -50,6 +51,7 @@ impl Sealed {
                 return Ok(progress);
             }
             progress.faults.extend(self.check_blobs(None)?);
+            progress.faults.extend(self.check_unowned()?);
             match self.raw_rows(None) {
                 Ok(raws) => *checking = Some(raws.iter().map(|raw| raw.id).collect()),
                 // The inner store has said what is wrong.
@@ -114,7 +116,18 @@ impl Sealed {
             Ok(())
         })?;
         known.faults.extend(recount.differences(&state));
+        known.faults.extend(self.check_marks(snapshot, Some(inner))?);
         Ok(Some(known))
+    }
+
+    /// The marks of what belongs to no conversation.
+    fn check_unowned(&self) -> Result<Vec<Fault>> {
+        let mut told = Vec::new();
+        self.backend.snapshot(&mut |rows| {
+            told = self.check_marks(&SealedRows::new(self, rows), None)?;
+            Ok(())
+        })?;
+        Ok(told.into_iter().map(|what| Fault { conversation: None, what }).collect())
     }
 
     fn check_blobs(&self, owner: Option<ConversationId>) -> Result<Vec<Fault>> {
@@ -127,7 +140,7 @@ impl Sealed {
             let strays = RefCell::new(Vec::new());
             let source: &BlobSource<'_> = &|space, inner, named, visit| {
                 self.inner.get(space, inner, named, &mut |name, bytes| {
-                    if name.len() != BLOB_NAME && !is_own(space, name) {
+                    if name.len() != BLOB_NAME && !is_own(space, inner, name) {
                         strays.borrow_mut().push(to_hex(name));
                     }
                     visit(name, bytes)
@@ -153,11 +166,13 @@ impl Sealed {
     }
 }
 
-/// True when a blob of the vault itself has this name in this space.
-fn is_own(space: Space, name: &[u8]) -> bool {
-    match space {
-        KEYS => [RECORD, DATA, NAME_NAME, MARK, RUN].contains(&name),
-        SEGMENTS => name.starts_with(IDS) || name.starts_with(WORDS),
+/// True when a blob of the vault itself has this name in this space, and such an owner.
+fn is_own(space: Space, owner: Option<ConversationId>, name: &[u8]) -> bool {
+    match (space, owner) {
+        (KEYS, None) => [RECORD, DATA, MARK, RUN].contains(&name),
+        (KEYS, Some(_)) => [DATA, NAME_NAME, MARK].contains(&name),
+        (SEGMENTS, None) => name == REACHED,
+        (SEGMENTS, Some(_)) => name.starts_with(IDS) || name.starts_with(WORDS),
         _ => false,
     }
 }

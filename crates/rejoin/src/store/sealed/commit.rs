@@ -8,8 +8,8 @@ use std::sync::{Arc, MutexGuard, PoisonError};
 use crate::error::{ErrorKind, Result};
 use crate::model::{Branch, ConversationId, Digest, Head, MessageId, Time};
 use crate::store::backend::{
-    Amend, Amendment, Append, Batch, CommitHint, Decide, Edit, LogEntry, NewBody, NewMessage, Node, Presence,
-    Removal, State,
+    Amend, Amendment, Append, Backend as _, Batch, CommitHint, Decide, DecideEach, Edit, LogEntry, NewBody,
+    NewMessage, Node, Presence, Removal, Rows, State, one_by_one,
 };
 use crate::store::sealed::Sealed;
 use crate::store::sealed::batch::{
@@ -27,6 +27,9 @@ use crate::store::sealed::records::row::{SealedHeader, SealedTrailer, seal_branc
 use crate::store::sealed::records::trailer_cache::{Trailer, TrailerCache};
 use crate::store::sealed::rows::SealedRows;
 use crate::store::{Anchor, Facets, Note, Put, Safety, What};
+
+/// A conversation and messages of a hint, by inner names.
+type InnerHint = (Option<ConversationId>, Vec<MessageId>);
 
 /// What a commit did that this handle remembers.
 enum CommitOutcome {
@@ -50,12 +53,7 @@ impl Sealed {
         safety: Safety,
         decide: &mut Decide<'_, '_>,
     ) -> Result<()> {
-        let inner = hint.conversation.map(|id| self.inner_name(id));
-        let workspace = self.key_cache.workspace();
-        let messages: Vec<MessageId> = match inner {
-            Some(inner) => hint.messages.iter().map(|id| workspace.names().message(inner, *id)).collect(),
-            None => Vec::new(),
-        };
+        let (inner, messages) = self.hinted(hint);
         let own = CommitHint { conversation: inner, messages: &messages, ..*hint };
         // The words of what is replaced must not stay. The index is erased before, for a crash,
         // and after, because somebody may have filled it meanwhile: a rewrite of the same
@@ -65,19 +63,67 @@ impl Sealed {
         let (attempts, outcome) = (Attempts::new(), Cell::new(CommitOutcome::Nothing));
         let names: RefCell<Vec<(String, String)>> = RefCell::default();
         let committed = self.backend.commit(&own, safety, &mut |rows| {
-            let snapshot = SealedRows::new(self, rows);
-            let batch = decide(&snapshot)?;
-            names.replace(names_in(&snapshot, &batch));
-            let mut sealing =
-                Sealing { snapshot: &snapshot, puts: Vec::new(), outcome: CommitOutcome::Nothing };
-            let sealed = sealing.seal(&batch)?;
-            outcome.set(sealing.outcome);
+            let (sealed, done) = self.seal(rows, decide, &names)?;
+            outcome.set(done);
             Ok(attempts.keep(sealed).as_batch())
         });
         committed.map_err(|error| error.renamed(&names.take()))?;
         erasing.map_or(Ok(()), |inner| self.forget_words(inner))?;
         self.remember(outcome.into_inner());
         Ok(())
+    }
+
+    /// The same for several, which the backend inside may combine.
+    pub(crate) fn commit_each_sealed(
+        &self,
+        hints: &[CommitHint<'_>],
+        safety: Safety,
+        decide: &mut DecideEach<'_, '_>,
+    ) -> Result<()> {
+        if hints.iter().any(|hint| hint.is_erasing) {
+            return one_by_one(self, hints, safety, decide);
+        }
+        let hinted: Vec<_> = hints.iter().map(|hint| self.hinted(hint)).collect();
+        let own: Vec<CommitHint<'_>> = hints
+            .iter()
+            .zip(&hinted)
+            .map(|(hint, (inner, messages))| CommitHint { conversation: *inner, messages, ..*hint })
+            .collect();
+        let attempts: Vec<Attempts<SealedBatch>> = hints.iter().map(|_| Attempts::new()).collect();
+        let (outcomes, names) = (RefCell::new(Vec::new()), RefCell::default());
+        let committed = self.backend.commit_each(&own, safety, &mut |place, rows| {
+            let (sealed, done) = self.seal(rows, &mut |rows| decide(place, rows), &names)?;
+            // A decision may be asked for again.
+            outcomes.borrow_mut().truncate(place);
+            outcomes.borrow_mut().push(done);
+            Ok(attempts[place].keep(sealed).as_batch())
+        });
+        committed.map_err(|error| error.renamed(&names.take()))?;
+        outcomes.into_inner().into_iter().for_each(|outcome| self.remember(outcome));
+        Ok(())
+    }
+
+    /// A hint in the backend's terms.
+    fn hinted(&self, hint: &CommitHint<'_>) -> InnerHint {
+        let inner = hint.conversation.map(|id| self.inner_name(id));
+        let workspace = self.key_cache.workspace();
+        let name = |inner| hint.messages.iter().map(|id| workspace.names().message(inner, *id)).collect();
+        (inner, inner.map_or_else(Vec::new, name))
+    }
+
+    /// Decides from a snapshot, and encrypts what is decided.
+    fn seal(
+        &self,
+        rows: &dyn Rows,
+        decide: &mut Decide<'_, '_>,
+        names: &RefCell<Vec<(String, String)>>,
+    ) -> Result<(SealedBatch, CommitOutcome)> {
+        let snapshot = SealedRows::new(self, rows);
+        let batch = decide(&snapshot)?;
+        names.replace(names_in(&snapshot, &batch));
+        let mut sealing = Sealing { snapshot: &snapshot, puts: Vec::new(), outcome: CommitOutcome::Nothing };
+        let sealed = sealing.seal(&batch)?;
+        Ok((sealed, sealing.outcome))
     }
 
     fn remember(&self, outcome: CommitOutcome) {

@@ -32,14 +32,13 @@ use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-pub(crate) use crate::store::KEYS;
 pub(crate) use keys::key::{KeyId, SealingKey};
 pub use keys::unlock::Unlock;
 pub use keys::workspace::Workspace;
 
 use crate::error::{Error, Result};
 use crate::model::ConversationId;
-use crate::store::backend::{Backend, CommitHint, ConversationRow, Decide, DecideEach, Trim, one_by_one};
+use crate::store::backend::{Backend, CommitHint, ConversationRow, Decide, DecideEach, Trim};
 use crate::store::sealed::keys::data_key::DataKey;
 use crate::store::sealed::keys::key_cache::{DATA, KeyCache, blob};
 use crate::store::sealed::quarantine::BrokenRecord;
@@ -52,11 +51,14 @@ use crate::store::{
     Stamp, Store, Task, backend,
 };
 
+/// Where it stores wrapped keys, and what goes with them.
+pub(crate) const KEYS: Space = Space::Companion;
+
 /// Where it stores the segments of its search index.
-pub(crate) const SEGMENTS: Space = Space::Wrapper(7);
+pub(crate) const SEGMENTS: Space = Space::Derived;
 
 /// Where it stores copies of records that do not decrypt.
-pub(crate) const QUARANTINE: Space = Space::Wrapper(10);
+pub(crate) const QUARANTINE: Space = Space::Copy;
 
 /// Stores conversations in a backend, encrypted.
 pub type VaultStore = Keeper<Sealed>;
@@ -171,7 +173,8 @@ impl Backend for Sealed {
         safety: Safety,
         decide: &mut DecideEach<'_, 'a>,
     ) -> Result<()> {
-        one_by_one(self, hints, safety, decide)
+        let answer = self.commit_each_sealed(hints, safety, decide);
+        self.settled(answer)
     }
 
     fn erasing(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<()> {

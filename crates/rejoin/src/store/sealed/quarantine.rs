@@ -20,7 +20,7 @@ use crate::store::sealed::keys::envelope::{Broken, key_of};
 use crate::store::sealed::keys::key::KeyId;
 use crate::store::sealed::keys::key_cache::KeyCache;
 use crate::store::sealed::{QUARANTINE, Sealed};
-use crate::store::{BlobNames, Keeper, NoticeKind, Put, Quarantined, Safety, Space, put_notice};
+use crate::store::{BlobNames, Keeper, Put, Safety, Space, put_notice};
 
 /// How many copies are made while a store is open. Where more is damaged, the
 /// whole store has to be copied by hand.
@@ -44,9 +44,9 @@ pub(crate) struct BrokenRecord {
 /// A record in quarantine, as it is kept.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct QuarantinedRecord {
-    at: Time,
+    pub(crate) at: Time,
     pub(crate) what: String,
-    why: String,
+    pub(crate) why: String,
     /// True when nothing will ever open it.
     pub(crate) is_lost: bool,
     pub(crate) conversation: Option<ConversationId>,
@@ -55,6 +55,14 @@ pub(crate) struct QuarantinedRecord {
     pub(crate) space: Option<i64>,
     pub(crate) inner_name: String,
     pub(crate) record: String,
+}
+
+/// What those who follow the events are told of a record.
+#[derive(Serialize)]
+#[serde(tag = "event", rename = "record.quarantined")]
+struct QuarantineNotice<'a> {
+    what: &'a str,
+    reason: &'a str,
 }
 
 impl QuarantinedRecord {
@@ -153,31 +161,13 @@ impl Sealed {
             tracing::warn!(%error, "a record that does not open could not be copied");
             return;
         }
-        let told = NoticeKind::Quarantined { what: kept.what, reason: kept.why };
+        let told = QuarantineNotice { what: &kept.what, reason: &kept.why };
         let log = self.inner.as_ref();
         if let Err(error) =
-            put_notice(&Keeper::over(self), log, kept.at, conversation, told, Safety::Unsynced)
+            put_notice(&Keeper::over(self), log, kept.at, conversation, &told, Safety::Unsynced)
         {
             tracing::warn!(%error, "a record that does not open could not be told");
         }
-    }
-
-    /// What was copied, the oldest first.
-    pub(crate) fn in_quarantine(&self) -> Result<Vec<Quarantined>> {
-        let mut found = Vec::new();
-        self.each_kept(&mut |name, kept| {
-            found.push(Quarantined {
-                at: kept.at,
-                what: kept.what,
-                why: kept.why,
-                conversation: kept.conversation,
-                bytes: kept.record.len() as u64,
-                is_lost: kept.is_lost,
-                name: name.to_vec(),
-            });
-        })?;
-        found.sort_by(|one, other| (one.at, &one.name).cmp(&(other.at, &other.name)));
-        Ok(found)
     }
 
     /// The messages of which there are copies, by inner names.
@@ -193,7 +183,7 @@ impl Sealed {
     }
 
     /// Shows every copy with its name. One that is damaged itself tells nothing.
-    fn each_kept(&self, visit: &mut dyn FnMut(&[u8], QuarantinedRecord)) -> Result<()> {
+    pub(crate) fn each_kept(&self, visit: &mut dyn FnMut(&[u8], QuarantinedRecord)) -> Result<()> {
         let looked = self.get(QUARANTINE, None, BlobNames::ALL, &mut |name, bytes| {
             match serde_json::from_slice(bytes) {
                 Ok(kept) => visit(name, kept),

@@ -10,11 +10,10 @@ use crate::model::{ConversationId, Time};
 use crate::store::backend::Backend;
 use crate::store::{
     Appended, BlobNames, Capabilities, Change, Changed, Fault, Found, Hit, ListQuery, Outcome, Page,
-    Progress, Put, Quarantined, Read, Row, Safety, SearchQuery, Selection, Space, Stamp, Store, Target, Task,
-    Turn, Version, Visit, VisitBlob,
+    Progress, Put, Read, Row, Safety, SearchQuery, Selection, Space, Stamp, Store, Target, Task, Turn,
+    Version, Visit, VisitBlob,
 };
-use crate::vault::AnchorFile;
-use crate::vault::VaultAdmin;
+use crate::vault::{AnchorFile, Quarantined, VaultAdmin};
 
 /// How many changes of one process an anchor may lag behind.
 const EVERY: u64 = 64;

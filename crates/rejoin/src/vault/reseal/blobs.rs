@@ -1,13 +1,17 @@
 //! The pass over an owner's blobs; search segments are rebuilt instead.
 
 use crate::error::Result;
+use crate::model::ConversationId;
 use crate::store::backend::{Batch, CommitHint, Rows};
-use crate::store::sealed::KEYS;
 use crate::store::sealed::batch::Attempts;
 use crate::store::sealed::keys::data_key::KeyUse;
+use crate::store::sealed::keys::key_cache::RUN;
 use crate::store::sealed::keys::names::{BLOB_NAME, owner_bytes, space_byte};
 use crate::store::sealed::records::blob::BLOB;
+use crate::store::sealed::records::mark::RUN_CONTEXT;
 use crate::store::sealed::records::named::{NAME, NAME_NAME};
+use crate::store::sealed::search::fill::{REACHED, REACHED_CONTEXT};
+use crate::store::sealed::{KEYS, SEGMENTS};
 use crate::store::{BlobNames, Put, Safety, Space};
 use crate::vault::reseal::pass::{At, ResealPass};
 
@@ -62,13 +66,34 @@ impl<'v> ResealPass<'v> {
         Ok(())
     }
 
-    /// What the conversation is called.
+    /// What the vault stores for itself.
     fn own(&mut self) -> Result<()> {
-        let Some(inner) = self.owner else { return Ok(()) };
+        let Some(inner) = self.owner else { return self.unowned() };
         self.reseal(&mut |pass, rows| {
             let at = At(KeyUse::About, NAME, &[inner.as_bytes()]);
             let own = pass.sealed_blob(rows, KEYS, NAME_NAME, at)?;
             Ok(own.map(|bytes| (KEYS, NAME_NAME.to_vec(), bytes)).into_iter().collect())
+        })
+    }
+
+    /// What the vault stores for itself beside conversations. What does not decrypt there says nothing, so no
+    /// key is kept for it.
+    fn unowned(&mut self) -> Result<()> {
+        let own = [
+            (SEGMENTS, REACHED, At(KeyUse::Blobs, REACHED_CONTEXT, &[])),
+            (KEYS, RUN, At(KeyUse::About, RUN_CONTEXT, &[])),
+        ];
+        self.reseal(&mut |pass, rows| {
+            let mut again = Vec::new();
+            for (space, name, at) in own {
+                let Some(envelope) = one(rows, space, None, name)? else { continue };
+                let Some(inside) = pass.opened(at, &envelope)? else { continue };
+                // The name of this run goes with the key that it is encrypted with.
+                if name != RUN || inside != pass.run {
+                    again.extend(pass.sealed(at, &envelope)?.map(|bytes| (space, name.to_vec(), bytes)));
+                }
+            }
+            Ok(again)
         })
     }
 
@@ -98,11 +123,17 @@ impl<'v> ResealPass<'v> {
         name: &[u8],
         at: At<'_>,
     ) -> Result<Option<Vec<u8>>> {
-        let mut found = None;
-        rows.blobs(space, self.owner, BlobNames::One(name), &mut |_, bytes| {
-            found = Some(bytes.to_vec());
-            Ok(())
-        })?;
+        let found = one(rows, space, self.owner, name)?;
         found.map_or(Ok(None), |envelope| self.sealed(at, &envelope))
     }
+}
+
+/// One blob of a snapshot.
+fn one(rows: &dyn Rows, space: Space, owner: Option<ConversationId>, name: &[u8]) -> Result<Option<Vec<u8>>> {
+    let mut found = None;
+    rows.blobs(space, owner, BlobNames::One(name), &mut |_, bytes| {
+        found = Some(bytes.to_vec());
+        Ok(())
+    })?;
+    Ok(found)
 }

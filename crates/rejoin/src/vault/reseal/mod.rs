@@ -9,22 +9,22 @@
 //!
 //! New records always use the newest key, so after step 1 nothing is written with an old key. At any time
 //! every record decrypts with a key of its owner. Links, digests and contents do not change.
+//!
+//! A run over the whole vault ends with what belongs to no conversation, whose key encrypts its name.
 
 mod blobs;
 mod conversation;
-mod mark;
 mod pass;
 mod run;
 
 pub use run::Reencrypted;
 
-use mark::{ResealMark, ResealStage, RunId};
-
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::ConversationId;
 use crate::store::sealed::keys::data_key::DataKey;
-use crate::store::sealed::keys::key_cache::{DATA, MARK, blob};
+use crate::store::sealed::keys::key_cache::{DATA, MARK, RUN, blob};
 use crate::store::sealed::keys::workspace::MOST_KEYS;
+use crate::store::sealed::records::mark::{ResealMark, ResealStage, RunId, open_run, seal_run};
 use crate::store::sealed::{KEYS, Sealed};
 use crate::store::{Put, Safety};
 use crate::vault::reseal::pass::ResealPass;
@@ -57,10 +57,7 @@ impl Sealed {
     fn try_reencrypt(&self, owner: Option<ConversationId>, run: RunId) -> Result<Renewed> {
         self.key_cache.renew()?;
         let Some(mut keys) = self.keys_at_hand(owner)? else { return Ok(Renewed::Gone) };
-        match ResealMark::read(self.inner.as_ref(), owner)?
-            .filter(|mark| mark.run == run)
-            .map(|mark| mark.stage)
-        {
+        match self.mark(owner, &keys[0])?.filter(|mark| mark.run == run).map(|mark| mark.stage) {
             Some(ResealStage::Done) => return Ok(Renewed::Done),
             Some(ResealStage::Begun) => {}
             // Each time before, there were records that do not open.
@@ -68,7 +65,7 @@ impl Sealed {
             None => keys.insert(0, DataKey::random()),
         }
         self.put_keys(owner, &keys, ResealMark::new(run, ResealStage::Begun))?;
-        let damaged = self.reencrypt_until_done(owner, &keys)?;
+        let damaged = self.reencrypt_until_done(owner, &keys, run)?;
         if damaged == 0 {
             keys.truncate(1);
         }
@@ -78,9 +75,14 @@ impl Sealed {
 
     /// Makes passes until one finds nothing to re-encrypt. Returns how many records of the last one do not
     /// decrypt.
-    fn reencrypt_until_done(&self, owner: Option<ConversationId>, keys: &[DataKey]) -> Result<u64> {
+    fn reencrypt_until_done(
+        &self,
+        owner: Option<ConversationId>,
+        keys: &[DataKey],
+        run: RunId,
+    ) -> Result<u64> {
         for _ in 0..ATTEMPTS {
-            let mut pass = ResealPass::new(self, owner, &keys[0]);
+            let mut pass = ResealPass::new(self, owner, &keys[0], run);
             match pass.everything() {
                 // Somebody has changed the conversation since it was looked at.
                 Err(error) if error.kind() == ErrorKind::Conflict => {}
@@ -102,16 +104,49 @@ impl Sealed {
         self.key_cache.workspace().unwrap(&wrapped, owner).map(Some).map_err(broken)
     }
 
-    /// Stores the keys of an owner, and how far it is, in one write.
+    /// Stores the keys of an owner, and how far it is, in one write. The last write of a run erases its name.
     fn put_keys(&self, owner: Option<ConversationId>, keys: &[DataKey], mark: ResealMark) -> Result<()> {
         let workspace = self.key_cache.workspace();
-        let keys: Vec<u8> = keys.iter().flat_map(|key| workspace.wrap(key, owner)).collect();
-        self.inner.put(&[own(owner, DATA, &keys), own(owner, MARK, &mark.to_bytes())], Safety::Synced)?;
+        let wrapped: Vec<u8> = keys.iter().flat_map(|key| workspace.wrap(key, owner)).collect();
+        let sealed = mark.seal(owner, &keys[0]);
+        let put = |name, bytes| Put { space: KEYS, owner, name, bytes };
+        let mut puts = vec![put(DATA, Some(wrapped.as_slice())), put(MARK, Some(sealed.as_slice()))];
+        if mark.stage == ResealStage::Done && owner.is_none() && self.run_under_way()? == Some(mark.run) {
+            puts.push(put(RUN, None));
+        }
+        self.inner.put(&puts, Safety::Synced)?;
         self.key_cache.forget(owner);
         Ok(())
     }
-}
 
-const fn own<'a>(owner: Option<ConversationId>, name: &'a [u8], bytes: &'a [u8]) -> Put<'a> {
-    Put { space: KEYS, owner, name, bytes: Some(bytes) }
+    /// The mark of an owner. One that was not encrypted with the newest key is none: it was forged, or it is
+    /// older than the key.
+    fn mark(&self, owner: Option<ConversationId>, newest: &DataKey) -> Result<Option<ResealMark>> {
+        let sealed = blob(self.inner.as_ref(), owner, MARK)?;
+        Ok(sealed.and_then(|sealed| ResealMark::open(owner, newest, &sealed).ok()))
+    }
+
+    /// The run that was begun and is not over; none when its name does not open.
+    ///
+    /// The key before the newest opens it in its last step only. After that, this key is there for records
+    /// that do not decrypt, and the name may have been put back.
+    fn run_under_way(&self) -> Result<Option<RunId>> {
+        let Some(sealed) = blob(self.inner.as_ref(), None, RUN)? else { return Ok(None) };
+        let Some(keys) = self.keys_at_hand(None)? else { return Ok(None) };
+        if let Ok(run) = open_run(&keys[0], &sealed) {
+            return Ok(Some(run));
+        }
+        let before = keys.get(1).and_then(|key| open_run(key, &sealed).ok());
+        let last = self.mark(None, &keys[0])?.filter(|mark| mark.stage == ResealStage::Begun);
+        Ok(before.filter(|run| last.is_some_and(|mark| mark.run == *run)))
+    }
+
+    /// Names a run that begins.
+    fn put_run(&self, run: RunId) -> Result<()> {
+        let keys = self.keys_at_hand(None)?;
+        let keys =
+            keys.ok_or_else(|| Error::corrupt("the vault has no key for what belongs to no conversation"))?;
+        let sealed = seal_run(run, &keys[0]);
+        self.inner.put(&[Put { space: KEYS, owner: None, name: RUN, bytes: Some(&sealed) }], Safety::Synced)
+    }
 }

@@ -7,12 +7,15 @@ use crate::store::sealed::keys::data_key::{DataKey, KeyUse};
 use crate::store::sealed::keys::encoding::{from_text, to_text};
 use crate::store::sealed::keys::envelope::key_of;
 use crate::store::sealed::keys::key_cache::{OpenError, OwnerKeys};
+use crate::store::sealed::records::mark::RunId;
 
 /// One re-encryption pass over an owner.
 pub(crate) struct ResealPass<'v> {
     pub(crate) vault: &'v Sealed,
     pub(crate) owner: Option<ConversationId>,
     pub(crate) key: &'v DataKey,
+    /// The run that it is part of.
+    pub(crate) run: RunId,
     owner_keys: OwnerKeys<'v>,
     /// How many records were re-encrypted.
     pub(crate) sealed: u64,
@@ -25,8 +28,14 @@ pub(crate) struct ResealPass<'v> {
 pub(crate) struct At<'a>(pub(crate) KeyUse, pub(crate) &'a str, pub(crate) &'a [&'a [u8]]);
 
 impl<'v> ResealPass<'v> {
-    pub(crate) fn new(vault: &'v Sealed, owner: Option<ConversationId>, key: &'v DataKey) -> Self {
-        Self { vault, owner, key, owner_keys: vault.key_cache.owner_keys(owner), sealed: 0, damaged: 0 }
+    pub(crate) fn new(
+        vault: &'v Sealed,
+        owner: Option<ConversationId>,
+        key: &'v DataKey,
+        run: RunId,
+    ) -> Self {
+        let owner_keys = vault.key_cache.owner_keys(owner);
+        Self { vault, owner, key, run, owner_keys, sealed: 0, damaged: 0 }
     }
 
     /// Goes over everything.
@@ -45,6 +54,17 @@ impl<'v> ResealPass<'v> {
     /// The same of what is stored in a row.
     pub(crate) fn is_old_in_row(&self, stored: &[u8]) -> bool {
         !stored.is_empty() && self.vault.key_cache.encoding().key_of(stored) != Ok(self.key.id())
+    }
+
+    /// Decrypts a copy; none when it does not decrypt.
+    pub(crate) fn opened(&mut self, at: At<'_>, envelope: &[u8]) -> Result<Option<Vec<u8>>> {
+        let At(usage, context, place) = at;
+        let mut copy = envelope.to_vec();
+        match self.owner_keys.open(usage, context, place, &mut copy) {
+            Ok(inside) => Ok(Some(inside.to_vec())),
+            Err(OpenError::Broken(_)) => Ok(None),
+            Err(OpenError::Failed(error)) => Err(error),
+        }
     }
 
     /// Re-encrypts with the newest key; none when that is its key already, or when it does not decrypt.

@@ -6,11 +6,10 @@ use std::sync::Arc;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::ConversationId;
 use crate::store::sealed::keys::key_cache::RUN;
-use crate::store::sealed::keys::key_cache::blob;
+use crate::store::sealed::records::mark::{RunId, random_run};
 use crate::store::sealed::{KEYS, Sealed};
 use crate::store::{BlobNames, ListQuery, Put, Read, Safety, Space};
 use crate::vault::reseal::Renewed;
-use crate::vault::reseal::mark::{RunId, random_run};
 use crate::vault::slots::keys::Keys;
 
 /// How many bytes are re-encrypted in a fraction of a second.
@@ -38,20 +37,24 @@ impl Keys {
     fn reencrypt_all(&self, report: &mut dyn FnMut(u64, u64)) -> Result<Reencrypted> {
         let inner = self.inner.as_ref();
         let vault = Sealed::open(Arc::clone(&self.backend), Arc::new(self.holder.clone()))?;
-        let run = self.begin_run()?;
+        let run = self.begin_run(&vault)?;
         // All at once: one that grows while others are listed would be passed over. Those
         // that begin from now on have new keys.
         let rows = inner.list(&ListQuery { limit: usize::MAX, ..ListQuery::default() })?.items;
         let all = rows.len() as u64;
-        let owners = std::iter::once(None).chain(rows.iter().map(|row| Some(row.id)));
-        let (mut sealed, mut done) = (Reencrypted::default(), 0);
-        for owner in owners {
-            sealed.add(self.seal_owner(&vault, owner, run)?, owner);
-            done += u64::from(owner.is_some());
+        let mut sealed = Reencrypted::default();
+        report(0, all);
+        for (done, row) in (1..).zip(&rows) {
+            sealed.add(self.seal_owner(&vault, Some(row.id), run)?, Some(row.id));
             report(done, all);
         }
+        // Last: the run ends with the key that its name is encrypted with.
+        sealed.add(self.seal_owner(&vault, None, run)?, None);
+        // It gets no new key where too many are kept for records that do not decrypt, and the run is over.
         let _turn = self.take_turn()?;
-        inner.put(&[Put { space: KEYS, owner: None, name: RUN, bytes: None }], Safety::Synced)?;
+        if vault.run_under_way()? == Some(run) {
+            inner.put(&[Put { space: KEYS, owner: None, name: RUN, bytes: None }], Safety::Synced)?;
+        }
         Ok(sealed)
     }
 
@@ -80,13 +83,14 @@ impl Keys {
     }
 
     /// The run that was interrupted, or a new one.
-    fn begin_run(&self) -> Result<RunId> {
+    fn begin_run(&self, vault: &Sealed) -> Result<RunId> {
         let _turn = self.take_turn()?;
-        if let Some(bytes) = blob(self.inner.as_ref(), None, RUN)? {
-            return bytes.try_into().map_err(|_| Error::corrupt("the name of the run does not read"));
+        vault.key_cache.renew()?;
+        if let Some(run) = vault.run_under_way()? {
+            return Ok(run);
         }
         let run = random_run();
-        self.inner.put(&[Put { space: KEYS, owner: None, name: RUN, bytes: Some(&run) }], Safety::Synced)?;
+        vault.put_run(run)?;
         Ok(run)
     }
 }

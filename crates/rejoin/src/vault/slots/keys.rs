@@ -63,7 +63,7 @@ pub struct Added {
     pub recovery_key: Option<Secret>,
 }
 
-/// What is known about a vault's keys without opening it. Nothing vouches for it.
+/// What is known about a vault's keys.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VaultStatus {
     /// The vault.
@@ -85,22 +85,32 @@ pub struct SlotStatus {
     pub id: SlotId,
     /// Its kind.
     pub kind: SlotKind,
-    /// When it was made.
-    pub created_at: Time,
+    /// When it was made; none where the vault was not opened.
+    pub created_at: Option<Time>,
 }
 
 impl VaultStatus {
-    /// What is known about the keys of a store; none when it is no vault.
+    /// What is known about the keys of a store that is not opened; none when it is no vault. Nothing vouches
+    /// for it.
     pub fn of(inner: &dyn Read) -> Result<Option<Self>> {
         let Some((record, _)) = KeysRecord::read(inner)? else { return Ok(None) };
-        let slot = |slot: &Slot| SlotStatus { id: slot.id, kind: slot.kind, created_at: slot.created_at };
-        Ok(Some(Self {
+        Self::with(inner, &record, |_| Ok(None)).map(Some)
+    }
+
+    fn with(
+        inner: &dyn Read,
+        record: &KeysRecord,
+        created_at: impl Fn(&Slot) -> Result<Option<Time>>,
+    ) -> Result<Self> {
+        let slot =
+            |slot: &Slot| Ok(SlotStatus { id: slot.id, kind: slot.kind, created_at: created_at(slot)? });
+        Ok(Self {
             vault: record.vault,
             epoch: record.epoch,
-            slots: record.slots.iter().map(slot).collect(),
+            slots: record.slots.iter().map(slot).collect::<Result<_>>()?,
             is_rotating: record.is_rotating() || !record.replaced.is_empty(),
             is_being_sealed: blob(inner, None, RUN)?.is_some(),
-        }))
+        })
     }
 }
 
@@ -218,8 +228,9 @@ impl Keys {
 
     /// Opens the vault, and tells what is known about its keys.
     pub fn check(&self) -> Result<VaultStatus> {
-        self.holder.open(self.inner.as_ref())?;
-        VaultStatus::of(self.inner.as_ref())?.ok_or_else(|| unlock::no_record(self.inner.as_ref()))
+        let inner = self.inner.as_ref();
+        let (record, workspace) = self.holder.open(inner)?;
+        VaultStatus::with(inner, &record, |slot| slot.created_at(&workspace).map(Some))
     }
 
     /// Makes a slot and puts its secret into its place, before anything names the slot.

@@ -20,7 +20,7 @@ use crate::vault::slots::slot::Slot;
 use crate::vault::slots::{SlotId, SlotKind, VaultId};
 
 /// The version of the vault's format.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 const NAMES: &str = "rejoin/vault/names/1\n";
 const MAC: &str = "rejoin/vault/mac/1\n";
 const MAC_FIELD: &[u8] = b",\"mac\":\"";

@@ -123,7 +123,7 @@ impl Keys {
                     unreached.extend(failed.is_err_and(may_answer).then_some(slot.id));
                     kept.extend(slot.kind.has_place().then_some(slot.id));
                     let mut slot = slot.clone();
-                    slot.seal(&next)?;
+                    slot.pass_on(&before, &next)?;
                     slots.push(slot);
                 }
             }

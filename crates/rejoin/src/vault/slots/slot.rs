@@ -18,6 +18,7 @@ use crate::vault::slots::{Secret, SlotId, SlotKind, VaultId, recovery};
 
 const PRIVATE: &str = "rejoin/vault/slot/1\n";
 const WORKSPACE: &str = "rejoin/vault/workspace/1\n";
+const CREATED: &str = "rejoin/vault/created/1\n";
 
 /// Slot keys have no id of their own: each seals one thing.
 const NO_ID: KeyId = KeyId::from_bytes([0; 16]);
@@ -28,7 +29,8 @@ const NO_ID: KeyId = KeyId::from_bytes([0; 16]);
 pub(crate) struct Slot {
     pub(crate) id: SlotId,
     pub(crate) kind: SlotKind,
-    pub(crate) created_at: Time,
+    /// When it was made, sealed with the workspace key.
+    created: Base64,
     public: Base64,
     private: Base64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -56,7 +58,7 @@ impl Slot {
         let mut slot = Self {
             id: SlotId::random(),
             kind,
-            created_at: at,
+            created: Base64::default(),
             public: Base64(pair.public.to_vec()),
             private: Base64::default(),
             argon2,
@@ -66,8 +68,26 @@ impl Slot {
         let sealer = Sealer::new(NO_ID, &slot.key(secret)?);
         let place: &[&[u8]] = &[vault.as_bytes(), slot.id.as_bytes(), &[kind.number()], &pair.public];
         slot.private = Base64(sealer.seal(PRIVATE, place, &[pair.private()]));
+        slot.seal_time(workspace, at);
         slot.seal(workspace)?;
         Ok(slot)
+    }
+
+    /// When it was made, which whoever has the workspace key can tell.
+    pub(crate) fn created_at(&self, workspace: &Workspace) -> Result<Time> {
+        let broken = || self.broken("when it was made does not open");
+        let vault = workspace.vault();
+        let place: &[&[u8]] = &[vault.as_bytes(), self.id.as_bytes()];
+        let inside = workspace.wrapping().open(CREATED, place, &self.created.0).map_err(|_| broken())?;
+        let micros = inside.try_into().map_err(|_| broken())?;
+        Ok(Time::from_micros(i64::from_be_bytes(micros)))
+    }
+
+    fn seal_time(&mut self, workspace: &Workspace, at: Time) {
+        let vault = workspace.vault();
+        let place: &[&[u8]] = &[vault.as_bytes(), self.id.as_bytes()];
+        let micros = at.as_micros().to_be_bytes();
+        self.created = Base64(workspace.wrapping().seal(CREATED, place, &[&micros]));
     }
 
     /// Refuses what no slot looks like, before anything is done with it.
@@ -79,8 +99,16 @@ impl Slot {
         self.public().map(drop)
     }
 
-    /// Seals a workspace key to the slot. Its secret is not needed.
-    pub(crate) fn seal(&mut self, workspace: &Workspace) -> Result<()> {
+    /// Seals the next workspace key to the slot, and when the slot was made with that key. Its secret is not
+    /// needed.
+    pub(crate) fn pass_on(&mut self, before: &Workspace, next: &Workspace) -> Result<()> {
+        let at = self.created_at(before)?;
+        self.seal_time(next, at);
+        self.seal(next)
+    }
+
+    /// Seals a workspace key to the slot.
+    fn seal(&mut self, workspace: &Workspace) -> Result<()> {
         let (ephemeral, public) = (Pair::random(), self.public()?);
         let key = shared_key(&ephemeral, &public, &ephemeral.public, &public)?;
         let (vault, epoch) = (workspace.vault(), workspace.epoch().to_be_bytes());

@@ -68,6 +68,13 @@ impl Keyholder {
         self
     }
 
+    /// The same, which asks nobody.
+    #[must_use]
+    pub fn without_asking(mut self) -> Self {
+        self.ask = None;
+        self
+    }
+
     /// The same, which opens only the vault that is pinned to its place, if one is.
     #[must_use]
     pub(crate) fn pinned(&self, pin: Option<PinFiles>) -> Self {

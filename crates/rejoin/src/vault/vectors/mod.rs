@@ -11,8 +11,11 @@ use crate::store::sealed::keys::envelope::Broken;
 use crate::store::sealed::keys::key::{KeyId, SealingKey};
 use crate::store::sealed::keys::names::message_bytes;
 use crate::store::sealed::keys::workspace::Workspace;
+use crate::store::sealed::records::mark::{ResealMark, ResealStage, open_run};
 
 const VECTORS: &str = include_str!("../../../tests/fixtures/vault/vectors.json");
+/// What stands for the name of a run that seals everything anew.
+const RUN: [u8; 16] = [0xe0; 16];
 const DOCUMENT: &str = include_str!("../../../../../docs/vault-format.md");
 
 /// `printf child | sha256sum` and the same of `parent`, which stand for digests.
@@ -65,7 +68,19 @@ fn made() -> Value {
     let source = names.blob(Space::Source, Some(inner), b"line 7");
     let times = [i64::MIN, 0, 1, 1_794_770_847_123_456, i64::MAX];
 
+    let nonced = |context, place: &[&[u8]], inside: &[&[u8]]| {
+        hex(&key.sealer(KeyUse::About).seal_with(nonce, context, place, inside))
+    };
+
     json!({
+        "sealed mark": nonced("rejoin/vault/mark/1\n", &[inner.as_bytes()], &[&RUN, &[2]]),
+        "sealed reached": hex(&key.sealer(KeyUse::Blobs).seal_with(
+            nonce,
+            "rejoin/vault/reached/1\n",
+            &[],
+            &[&[1], &1_u32.to_be_bytes(), &3_u64.to_be_bytes()],
+        )),
+        "sealed run": nonced("rejoin/vault/run/1\n", &[], &[&RUN]),
         "wrapping": hex(workspace.key().derive("rejoin/vault/wrap/1\n").expose()),
         "slots": hex(workspace.slots_key().expose()),
         "anchor": hex(workspace.anchor_key().expose()),
@@ -125,6 +140,17 @@ fn another_program_makes_the_same_bytes_of_the_same_keys() {
     expected.as_object_mut().unwrap().retain(|name, _| names.contains(&name));
 
     assert_eq!(made, expected);
+}
+
+#[test]
+fn what_the_other_program_says_of_a_run_is_read() {
+    let inner = Some(workspace().names().conversation(conversation()));
+    let read = |owner| ResealMark::open(owner, &data_key(), &bytes("sealed mark"));
+
+    let (mark, run) = (read(inner), open_run(&data_key(), &bytes("sealed run")));
+
+    assert_eq!((mark, run), (Ok(ResealMark::new(RUN, ResealStage::Done)), Ok(RUN)));
+    assert_eq!(read(None), Err(Broken::Seal));
 }
 
 #[test]

@@ -4,7 +4,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use rejoin::store::{MemoryStore, Order, Read, Seen, Selection, Store, VaultStore};
+use rejoin::store::{MemoryStore, Order, Read, Seen, Selection, Store};
+use rejoin::vault::VaultStore;
 use rejoin::{Error, ErrorKind, Result};
 
 use crate::look::ReadMessage;

@@ -7,6 +7,7 @@ mod long;
 mod lost;
 mod numbers;
 mod on_disk;
+mod own_blobs;
 mod past_damage;
 mod privacy;
 mod quarantine;
@@ -15,14 +16,15 @@ mod tamper;
 mod together;
 mod two_hands;
 mod unowned;
-mod write;
+pub(crate) mod write;
 
 use std::sync::Arc;
 
 use rejoin::Result;
 use rejoin::store::backend::Backend;
-use rejoin::store::{BlobNames, Store, Unlock, VaultStore, Workspace};
+use rejoin::store::{BlobNames, Store};
 use rejoin::testing::Place;
+use rejoin::vault::{Unlock, VaultStore, Workspace};
 
 use crate::vault_spaces::KEYS;
 

@@ -8,8 +8,9 @@ use std::time::Duration;
 
 use rejoin::store::{
     Anchor, Change, Children, Entry, Facets, JsonlStore, ListQuery, Note, Order, PreviewUpdate, Put, Read,
-    Safety, Selection, Space, SqliteStore, Stale, Store, Target, Task, Turn, VaultStore,
+    Safety, Selection, Space, SqliteStore, Stale, Store, Target, Task, Turn,
 };
+use rejoin::vault::VaultStore;
 use rejoin::{Archive, Branch, Digest, Message, Result};
 use serde_json::Value;
 

@@ -13,8 +13,9 @@ use std::time::Duration;
 use rejoin::store::backend::Backend;
 use rejoin::store::{
     Change, Facets, JsonlStore, ListQuery, Opening, Order, Put, Read, Safety, Selection, Space, SqliteStore,
-    Store, Task, VaultStore,
+    Store, Task,
 };
+use rejoin::vault::VaultStore;
 use rejoin::{Branch, Error, ErrorKind, MessageId, Result};
 
 use crate::doubles::{Interpose, Interposed, Write};
@@ -25,7 +26,7 @@ use crate::vault::{Fixed, Inner, sealed};
 const RECORDS: usize = 200;
 
 /// A store that takes no copies of what does not open: they would grow with every flip.
-struct Shut(Arc<dyn Inner>);
+pub(crate) struct Shut(pub(crate) Arc<dyn Inner>);
 
 impl Interpose for Shut {
     fn backend(&self) -> &dyn Backend {

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use rejoin::formats::{Format, ReadLimits, Source};
-use rejoin::store::{BlobNames, MemoryStore, Read, Space, Store, VaultStore};
+use rejoin::store::{BlobNames, MemoryStore, Read, Space, Store};
+use rejoin::vault::VaultStore;
 use rejoin::{
     Archive, Conversation, ErrorKind, Extent, Import, ImportMode, List, Message, Origin, Project, Redaction,
     Search, Time,

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use rejoin::store::{
     BlobNames, Change, Children, Facets, ListQuery, Note, Order, PreviewUpdate, Put, Read, Rewritten, Row,
-    Safety, Selection, Space, SqliteStore, Store, Target, Task, VaultStore,
+    Safety, Selection, Space, SqliteStore, Store, Target, Task,
 };
+use rejoin::vault::VaultStore;
 use rejoin::{Archive, Branch, ConversationId, Digest, ErrorKind, Message, MessageId};
 
 use crate::vault::altered::{Altered, Kept, altered, kept};

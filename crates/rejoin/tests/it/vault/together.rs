@@ -3,9 +3,8 @@
 use std::sync::Arc;
 
 use rejoin::Archive;
-use rejoin::store::{
-    BlobNames, MemoryStore, Put, Read, Safety, SqliteStore, Store, Target, Unlock, VaultStore, Workspace,
-};
+use rejoin::store::{BlobNames, MemoryStore, Put, Read, Safety, SqliteStore, Store, Target};
+use rejoin::vault::{Unlock, VaultStore, Workspace};
 
 use crate::vault::sealed;
 use crate::vault::write::{NOW, conversation, messages, open, say};

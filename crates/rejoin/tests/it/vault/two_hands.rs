@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rejoin::Result;
-use rejoin::store::{Store, VaultStore};
+use rejoin::store::Store;
+use rejoin::vault::VaultStore;
 
 use crate::doubles::{Around, Write, a_store};
 use crate::vault::{Inner, sealed};

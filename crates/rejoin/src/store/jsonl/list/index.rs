@@ -451,7 +451,7 @@ mod tests {
         kept.tree.facets.project = "/a\tb\nc".to_owned();
         kept.tree.header = b"{\"title\":\"x\"}".to_vec();
         kept.blobs.insert(
-            (crate::store::Space::Wrapper(6), Some(kept.id), b"data".to_vec()),
+            (crate::store::Space::Companion, Some(kept.id), b"data".to_vec()),
             (812, Some(vec![0xff; 3])),
         );
         let seen = FileIdentity { device: 1, inode: 2, length: 3, modified: -4 };

@@ -93,7 +93,8 @@ impl DataKeys {
         self.0.first().expect("there is at least one")
     }
 
-    fn find(&self, id: KeyId) -> Option<&DataKey> {
+    /// The one with this id.
+    pub(crate) fn find(&self, id: KeyId) -> Option<&DataKey> {
         self.0.iter().find(|key| key.id() == id)
     }
 }

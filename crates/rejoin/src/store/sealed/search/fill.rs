@@ -9,9 +9,13 @@ use std::time::{Duration, Instant};
 
 use crate::error::{ErrorKind, Result};
 use crate::model::{ConversationId, WORDS_VERSION};
+use crate::store::backend::{Backend as _, Batch, CommitHint};
 use crate::store::body::Searchable;
 use crate::store::index::{DraftSegment, Ids, merge};
-use crate::store::sealed::keys::key_cache::OwnerKeys;
+use crate::store::sealed::batch::Attempts;
+use crate::store::sealed::keys::data_key::KeyUse;
+use crate::store::sealed::keys::key_cache::{OpenError, OwnerKeys};
+use crate::store::sealed::rows::SealedRows;
 use crate::store::sealed::scan::{ScanNext, Scanned};
 use crate::store::sealed::search::segments::{IndexCoverage, NewSegment, SegmentChain};
 use crate::store::sealed::{SEGMENTS, Sealed};
@@ -23,11 +27,19 @@ const SLICE: u64 = 1 << 20;
 /// Words of segments are merged up to this size, so that neither merging nor looking up takes long at once.
 const LARGEST: usize = 1 << 20;
 
-/// The blob that holds how far everything was looked at.
-const REACHED: &[u8] = b"words";
+/// The blob, without owner, that holds how far everything was looked at.
+pub(crate) const REACHED: &[u8] = b"words";
+
+pub(crate) const REACHED_CONTEXT: &str = "rejoin/vault/reached/1\n";
 
 /// The form of that blob.
 const FORM: u8 = 1;
+
+/// What stands before the stamp in it: the form, and what counts as a word.
+fn reached_head() -> [u8; 5] {
+    let [a, b, c, d] = WORDS_VERSION.to_be_bytes();
+    [FORM, a, b, c, d]
+}
 
 /// What is left to index.
 #[derive(Debug, Default)]
@@ -174,18 +186,22 @@ impl Sealed {
         }
     }
 
+    /// How far everything was looked at, as it is stored. What does not open says nothing.
     fn read_reached(&self) -> Result<Stamp> {
-        let mut reached = 0;
+        let mut sealed = None;
         self.inner.get(SEGMENTS, None, BlobNames::One(REACHED), &mut |_, bytes| {
-            if let Some((head, stamp)) = bytes.split_first_chunk::<5>()
-                && head[0] == FORM
-                && head[1..] == WORDS_VERSION.to_be_bytes()
-            {
-                reached = stamp.try_into().map_or(0, Stamp::from_be_bytes);
-            }
+            sealed = Some(bytes.to_vec());
             Ok(())
         })?;
-        Ok(reached)
+        let Some(mut sealed) = sealed else { return Ok(0) };
+        let mut keys = self.key_cache.owner_keys(None);
+        let inside = match keys.open(KeyUse::Blobs, REACHED_CONTEXT, &[], &mut sealed) {
+            Ok(inside) => inside,
+            Err(OpenError::Broken(_)) => return Ok(0),
+            Err(OpenError::Failed(error)) => return Err(error),
+        };
+        let stamp = inside.split_first_chunk::<5>().filter(|(head, _)| **head == reached_head());
+        Ok(stamp.and_then(|(_, stamp)| stamp.try_into().ok()).map_or(0, Stamp::from_be_bytes))
     }
 
     fn keep_reached(&self, backlog: &mut Backlog) -> Result<()> {
@@ -194,9 +210,17 @@ impl Sealed {
             return Ok(());
         }
         let Some(stamp) = done else { return Ok(()) };
-        let bytes = [&[FORM][..], &WORDS_VERSION.to_be_bytes(), &stamp.to_be_bytes()].concat();
-        let put = Put { space: SEGMENTS, owner: None, name: REACHED, bytes: Some(&bytes) };
-        self.inner.put(&[put], Safety::Unsynced)?;
+        let attempts = Attempts::new();
+        let hint = CommitHint { attempt: "store blobs", ..CommitHint::default() };
+        self.backend.commit(&hint, Safety::Unsynced, &mut |rows| {
+            let keys = SealedRows::new(self, rows).keys(None);
+            let keys = keys.map_err(|failure| failure.of("the key of what belongs to no conversation"))?;
+            let inside: [&[u8]; 2] = [&reached_head(), &stamp.to_be_bytes()];
+            let sealed: &Vec<u8> =
+                attempts.keep(keys.newest().seal(KeyUse::Blobs, REACHED_CONTEXT, &[], &inside));
+            let put = Put { space: SEGMENTS, owner: None, name: REACHED, bytes: Some(sealed) };
+            Ok(Batch { blobs: vec![put].into(), ..Batch::NOTHING })
+        })?;
         backlog.kept = done;
         Ok(())
     }

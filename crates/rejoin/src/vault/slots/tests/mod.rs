@@ -9,8 +9,8 @@ use crate::store::sealed::keys::data_key::DataKey;
 use crate::store::sealed::keys::key_cache::{DATA, RECORD};
 use crate::store::sealed::{KEYS, Unlock, Workspace};
 use crate::store::{
-    BlobNames, Facets, MemoryStore, Opening, PreviewUpdate, Put, Safety, Space, SqliteStore, Stale, Store,
-    Turn,
+    BlobNames, Facets, MemoryStore, Opening, PreviewUpdate, Put, Read as _, Safety, Space, SqliteStore,
+    Stale, Store, Turn,
 };
 use crate::vault::slots::{
     Added, Cost, Keyholder, Keys, NewSlot, Secret, SecretFiles, SecretStore, SecretStores, SlotId, SlotKind,
@@ -161,6 +161,47 @@ fn any_slot_opens_the_vault_and_all_open_the_same() {
 
     assert!(opened.iter().all(|other| *other == opened[0]));
     assert_eq!(added.iter().map(|added| added.kind).collect::<Vec<_>>(), SlotKind::ALL);
+}
+
+#[test]
+fn when_a_slot_was_made_is_told_to_whoever_opens_the_vault_alone() {
+    let machine = Machine::new();
+    let later = Time::from_micros(NOW.as_micros() + 60_000_000);
+    machine.keys().create(&[NewSlot::File], NOW).unwrap();
+    machine.keys().add_slot(&passphrase("correct horse"), later).unwrap();
+    let times = |status: VaultStatus| -> Vec<_> {
+        status.slots.into_iter().map(|slot| (slot.kind, slot.created_at)).collect()
+    };
+    let locked = || times(VaultStatus::of(machine.store().as_ref()).unwrap().unwrap());
+    let opened = || times(machine.keys().check().unwrap());
+
+    let before = [locked(), opened()];
+    // The slot of the file is made anew, that of the passphrase stays.
+    machine.keys().rotate(Time::from_micros(later.as_micros() + 1)).unwrap();
+
+    let told = |file, passphrase| vec![(SlotKind::File, file), (SlotKind::Passphrase, passphrase)];
+    assert_eq!(before, [told(None, None), told(Some(NOW), Some(later))]);
+    let renewed = Time::from_micros(later.as_micros() + 1);
+    assert_eq!([locked(), opened()], [told(None, None), told(Some(renewed), Some(later))]);
+}
+
+#[test]
+fn no_time_of_a_slot_stands_in_the_record() {
+    let machine = Machine::new();
+    machine.keys().create(&[NewSlot::File, NewSlot::Recovery], NOW).unwrap();
+
+    let mut record = Vec::new();
+    machine
+        .store()
+        .get(KEYS, None, BlobNames::One(RECORD), &mut |_, bytes| {
+            record = bytes.to_vec();
+            Ok(())
+        })
+        .unwrap();
+
+    let text = String::from_utf8(record).unwrap();
+    let day = NOW.to_string()[..10].to_owned();
+    assert!(!text.contains(&day) && !text.contains(&NOW.as_micros().to_string()), "{text}");
 }
 
 #[test]
@@ -366,13 +407,13 @@ fn a_record_that_was_changed_is_noticed() {
 
     let changes = [
         text.replace("\"epoch\":1", "\"epoch\":2"),
-        text.replace("2026-11", "2026-10"),
+        text.replace("\"created\":\"Uko", "\"created\":\"Ukp"),
         text.replace("\"replaced\":[],", ""),
         text.replace(&format!(",{}", slot_of(&text)), ""),
         text.replace("\"slots\":[", &format!("\"slots\":[{},", slot_of(&foreign))),
         text.replace("\"memory_kib\":8", "\"memory_kib\":1073741824"),
         text.replace(",\"mac\":", ",\"mad\":"),
-        text.replace("\"version\":2", "\"version\":3"),
+        text.replace("\"version\":3", "\"version\":4"),
         format!("{text}x"),
         String::new(),
     ];
