@@ -100,6 +100,7 @@ mod tree;
 mod trouble;
 mod trust;
 mod vault;
+mod vault_asks;
 mod vault_killed;
 mod vault_secrets;
 mod verify;
