@@ -31,6 +31,7 @@ mod redaction;
 mod removal;
 mod retention;
 mod session;
+mod session_files;
 mod shapes;
 mod source;
 mod suggest;

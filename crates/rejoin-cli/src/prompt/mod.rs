@@ -36,11 +36,11 @@ use self::line::PromptInput;
 use self::reader::{LineReader, Typed};
 use crate::context::Context;
 use crate::error::Failure;
-use crate::git::commit_session;
 use crate::retention::{RetentionWorker, question};
 use crate::session::idle::IdleWatch;
 use crate::session::stop;
 use crate::session::{FirstSave, GRACE, Session, SessionOverrides, Start, UnsavedReason};
+use crate::session_files::save_session;
 use crate::ui::clean;
 use crate::ui::paint::Meaning;
 use crate::ui::size;
@@ -144,7 +144,7 @@ impl Prompt<'_> {
             self.prepare_reader();
             let watch = IdleWatch::start(self.context, &self.session.archive, self.session.conversation());
             let typed = self.reader.read();
-            if let Some(told) = watch.finish() {
+            for told in watch.finish() {
                 self.dim(&told)?;
             }
             match typed? {
@@ -391,7 +391,7 @@ impl Prompt<'_> {
             Ok(_) | Err(_) => {}
         }
         let told = self.dim(&format!("Continue: rejoin -r {short}"));
-        commit_session(self.context, &self.session.archive, self.session.conversation());
+        save_session(self.context, &self.session.archive, self.session.conversation());
         // Nobody reads it on a terminal that is gone.
         if self.reader.is_hung_up() { Ok(()) } else { told }
     }

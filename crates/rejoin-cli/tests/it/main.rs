@@ -83,6 +83,7 @@ mod screens;
 mod scrub;
 mod sealed;
 mod search;
+mod session_files;
 mod setup;
 mod show;
 mod skip;
