@@ -7,6 +7,7 @@ use rejoin::{Message, SavingState};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio::runtime::Runtime;
 
+use crate::commands::offer_import;
 use crate::config::Config;
 use crate::config::choices::OnSaveError;
 use crate::context::Context;
@@ -72,6 +73,13 @@ pub(crate) fn say(
     let chosen = if opens_prompt { offer_setup(context, &runtime, start, overrides)? } else { None };
     let configured = chosen.map(|config| context.configured(config));
     let context = configured.as_ref().unwrap_or(context);
+    if opens_prompt
+        && *start != Start::Incognito
+        && let Err(failure) = offer_import(context)
+    {
+        // The conversation can begin without it.
+        failure.report(context.manner.format);
+    }
     match (message, said.then) {
         (message, Then::Stay) if can_prompt => prompt::open(context, &runtime, start, overrides, message),
         (_, Then::Stay) => {

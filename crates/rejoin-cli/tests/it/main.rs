@@ -49,6 +49,7 @@ mod list;
 mod log;
 mod migrating;
 mod model_server;
+mod nearby;
 mod offline;
 mod one_place;
 mod past;
