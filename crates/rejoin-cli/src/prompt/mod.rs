@@ -36,6 +36,7 @@ use self::line::PromptInput;
 use self::reader::{LineReader, Typed};
 use crate::context::Context;
 use crate::error::Failure;
+use crate::provider::explain_key;
 use crate::retention::{RetentionWorker, question};
 use crate::session::idle::IdleWatch;
 use crate::session::stop;
@@ -244,7 +245,8 @@ impl Prompt<'_> {
         self.reader.keep(ahead);
         self.session.follow(self.context);
         self.is_unsaved = self.session.talk.recorder().state() != SavingState::Saved;
-        outcome.map(drop)
+        let provider = self.session.talk.provider().name();
+        outcome.map(drop).map_err(|failure| explain_key(self.context, provider, failure))
     }
 
     /// Only a talk that must be saved, or a screen that is gone, ends the prompt.

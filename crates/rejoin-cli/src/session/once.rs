@@ -13,7 +13,7 @@ use crate::config::choices::OnSaveError;
 use crate::context::Context;
 use crate::error::Failure;
 use crate::prompt::{self, Keeping, LossReport, ThinkingDisplay, TurnOutcome, TypedAhead};
-use crate::provider::setup;
+use crate::provider::{explain_key, setup};
 use crate::retention;
 use crate::session::{FirstSave, GRACE, Session, SessionOverrides, Start, runtime};
 use crate::ui::paint::Meaning;
@@ -172,7 +172,8 @@ async fn once(
     show.saving(&left)?;
     session.follow(context);
     session.talk.finish(GRACE).await;
-    if outcome? == TurnOutcome::Interrupted {
+    let provider = session.talk.provider().name().to_owned();
+    if outcome.map_err(|failure| explain_key(context, &provider, failure))? == TurnOutcome::Interrupted {
         return Ok(());
     }
     if let SavingState::Waiting { messages: 1.., reason } = left {

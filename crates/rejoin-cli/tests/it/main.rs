@@ -109,3 +109,4 @@ mod verify;
 mod view;
 mod world;
 mod writers;
+mod wrong_key;
