@@ -34,6 +34,7 @@ use self::commands::After;
 use self::history::Past;
 use self::line::PromptInput;
 use self::reader::{LineReader, Typed};
+use crate::attempt::as_failure;
 use crate::context::Context;
 use crate::error::Failure;
 use crate::provider::explain_key;
@@ -302,7 +303,7 @@ impl Prompt<'_> {
                 SavingState::Waiting { reason, .. } => {
                     self.line(
                         Meaning::Warning,
-                        &format!("Failed to save turn: {reason}. Saving is tried again."),
+                        &format!("Failed to save turn: {}. Saving is tried again.", as_failure(&reason)),
                     )?;
                 }
             }
