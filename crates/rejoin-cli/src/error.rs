@@ -26,6 +26,8 @@ pub(crate) struct Failure {
     hint: Option<String>,
     /// What people are told in place of the usual form, where the words are fixed.
     wording: Option<String>,
+    /// True when a provider did not accept the key, or there was none to send.
+    is_about_key: bool,
 }
 
 /// The answer of a command that failed.
@@ -71,7 +73,7 @@ pub(crate) enum Kind {
 impl Failure {
     /// Describes an attempt that failed: lower case, no full stop, values in backticks.
     pub(crate) fn new(kind: Kind, attempt: impl Into<String>) -> Self {
-        Self { kind, message: attempt.into(), source: None, hint: None, wording: None }
+        Self { kind, message: attempt.into(), source: None, hint: None, wording: None, is_about_key: false }
     }
 
     pub(crate) fn invalid(attempt: impl Into<String>) -> Self {
@@ -99,9 +101,9 @@ impl Failure {
 
     /// Wraps this in the larger thing that was attempted; kind and hint stay.
     pub(crate) fn during(self, attempt: impl Into<String>) -> Self {
-        let Self { kind, message, source, hint, wording } = self;
-        let cause = FailureCause { message, source };
-        Self { kind, message: attempt.into(), source: Some(Box::new(cause)), hint, wording }
+        let Self { message, source, .. } = self;
+        let source: Box<dyn Error + Send + Sync> = Box::new(FailureCause { message, source });
+        Self { message: attempt.into(), source: Some(source), ..self }
     }
 
     /// Tells people this in place of the usual form; programs read message and hint all the same.
@@ -137,6 +139,11 @@ impl Failure {
     /// True when something that was named does not exist.
     pub(crate) fn is_not_found(&self) -> bool {
         self.kind == Kind::NotFound
+    }
+
+    /// True when a provider did not accept the key.
+    pub(crate) fn is_about_key(&self) -> bool {
+        self.is_about_key
     }
 
     /// True when whoever was to read the answer went away.
@@ -348,7 +355,8 @@ impl From<rejoin_agent::Error> for Failure {
             Agent::TooLong => Kind::TooLarge,
             _ => Kind::Unavailable,
         };
-        let failure = Self::new(kind, error.to_string());
+        let is_about_key = error.kind() == Agent::Unauthorized;
+        let failure = Self { is_about_key, ..Self::new(kind, error.to_string()) };
         let causes: Vec<String> =
             std::iter::successors(error.source(), |&cause| cause.source()).map(ToString::to_string).collect();
         if causes.is_empty() { failure } else { failure.because(causes.join(": ")) }

@@ -17,6 +17,7 @@ mod git;
 mod guard;
 mod key_file;
 mod logging;
+mod misuse;
 mod named;
 mod picker;
 mod place;
@@ -30,6 +31,7 @@ mod redaction;
 mod removal;
 mod retention;
 mod session;
+mod session_files;
 mod shapes;
 mod source;
 mod suggest;
@@ -130,25 +132,25 @@ fn start_log(config: &Config, surroundings: &Surroundings, manner: Manner) {
 /// Answers a command line that clap did not accept; `--help` and `--version` arrive here too.
 fn refuse(error: &clap::Error) -> ExitCode {
     let wants_json = env::args_os().any(|argument| argument == "--json");
+    let format = if wants_json { OutputFormat::Json } else { OutputFormat::Text };
     if error.kind() == ErrorKind::UnknownArgument {
         let words: Vec<String> =
             env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
         let is_command = words.first().is_some_and(|first| Command::is_name(first));
         let told = talking::explain_words(words.iter().map(String::as_str)).filter(|_| !is_command);
         if let Some(failure) = told {
-            failure.report(if wants_json { OutputFormat::Json } else { OutputFormat::Text });
+            failure.report(format);
             return failure.exit_code();
         }
     }
-    if !wants_json || !error.use_stderr() {
+    let is_help = error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
+    if !error.use_stderr() || (is_help && !wants_json) {
         // A closed stream leaves nobody to tell.
         let _ = error.print();
         return if error.use_stderr() { ExitCode::from(2) } else { ExitCode::SUCCESS };
     }
-    let text = error.to_string();
-    let mut paragraphs = text.trim().split("\n\n");
-    let message = paragraphs.next().unwrap_or_default().trim_start_matches("error: ");
-    let failure = Failure::usage(message).hint("run `rejoin --help`");
-    failure.report(OutputFormat::Json);
+    let words = env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
+    let failure = misuse::explain(error, &words.collect::<Vec<_>>());
+    failure.report(format);
     failure.exit_code()
 }

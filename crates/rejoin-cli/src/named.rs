@@ -1,9 +1,11 @@
 //! Finds what a person named: a conversation or a message, and says what to do when it is not there.
 
+use std::path::Path;
+
 use rejoin::store::Found;
 use rejoin::{
-    Archive, Branch, ConversationId, Error, ErrorKind, List, MessageId, Named, PlainText, StoredConversation,
-    StoredMessage,
+    Archive, Branch, ConversationId, Error, ErrorKind, List, MessageId, Named, Origin, PlainText,
+    StoredConversation, StoredMessage,
 };
 
 use crate::error::{Failure, Kind};
@@ -15,6 +17,9 @@ const CANDIDATES: usize = 5;
 /// Columns of a title inside a sentence; the id beside it tells the rest.
 const TITLE: usize = 60;
 
+/// The day in a time as ISO 8601 writes it, such as `2025-11-22`.
+const DAY: usize = 10;
+
 /// What a name stands for: a conversation or a message.
 pub(crate) fn resolve(archive: &Archive, name: &str) -> Result<Named, Failure> {
     find(archive, name).map_err(|error| explain(archive, name, error))
@@ -23,11 +28,59 @@ pub(crate) fn resolve(archive: &Archive, name: &str) -> Result<Named, Failure> {
 /// What a name stands for, with the library's error. An imported conversation also has the id of its source.
 pub(crate) fn find(archive: &Archive, name: &str) -> rejoin::Result<Named> {
     match archive.names().resolve(name) {
-        Err(error) if error.kind() == ErrorKind::NotFound => {
-            by_source_id(archive, name.trim()).map(Named::Conversation).ok_or(error)
-        }
+        Err(error) if error.kind() == ErrorKind::NotFound => find_imported(archive, name.trim(), error),
         outcome => outcome,
     }
+}
+
+/// The conversation with this id at its source, or a message of it; otherwise the error.
+fn find_imported(archive: &Archive, name: &str, error: Error) -> rejoin::Result<Named> {
+    if let Some(id) = only(name, &imported(archive, name))? {
+        return Ok(Named::Conversation(id));
+    }
+    let Some((of, message)) = name.rsplit_once('/') else { return Err(error) };
+    match only(of, &imported(archive, of))? {
+        Some(id) => archive.names().resolve(&format!("{id}/{message}")),
+        None => Err(error),
+    }
+}
+
+fn only(name: &str, found: &[StoredConversation]) -> rejoin::Result<Option<ConversationId>> {
+    match found {
+        [] => Ok(None),
+        [only] => Ok(Some(only.id)),
+        several => {
+            let told = format!("`{}` could be any of {}", clean::line(name), several.len());
+            Err(Error::new(ErrorKind::Invalid, told))
+        }
+    }
+}
+
+/// The conversations that have this id in the program they were imported from. Folders above may be named:
+/// `2025-11-22/001-lisbon`.
+///
+/// No store has an index of these ids, so all conversations are listed, for names that are nothing else.
+pub(crate) fn imported(archive: &Archive, name: &str) -> Vec<StoredConversation> {
+    let (folder, id) = name.rsplit_once('/').map_or((None, name), |(folder, id)| (Some(folder), id));
+    let mut found = Vec::new();
+    let listed = archive.reader().each_conversation(&List::default(), &mut |stored| {
+        let origin = stored.conversation.origin.as_ref();
+        let is_meant = origin.is_some_and(|origin| {
+            origin.source_id == name
+                || (origin.source_id == id && folder.is_some_and(|folder| lies_in(origin, folder)))
+        });
+        if is_meant {
+            found.push(stored);
+        }
+        Ok(())
+    });
+    listed.map(|()| found).unwrap_or_default()
+}
+
+/// True when the conversation was read from a file or folder in this folder.
+fn lies_in(origin: &Origin, folder: &str) -> bool {
+    let path = Path::new(origin.source_path.as_deref().unwrap_or_default());
+    path.ancestors().skip(1).any(|above| above.ends_with(folder))
 }
 
 /// The conversation that a name stands for, with the library's error.
@@ -36,23 +89,6 @@ pub(crate) fn find_conversation(archive: &Archive, name: &str) -> rejoin::Result
         Named::Conversation(id) => Ok(id),
         // The library says why it is none.
         Named::Message(..) => archive.names().conversation(name),
-    }
-}
-
-/// The only conversation that has this id in the program it was imported from.
-///
-/// No store has an index of these ids, so all conversations are listed, for names that are nothing else.
-fn by_source_id(archive: &Archive, id: &str) -> Option<ConversationId> {
-    let mut found = Vec::new();
-    let listed = archive.reader().each_conversation(&List::default(), &mut |stored| {
-        if stored.conversation.origin.as_ref().is_some_and(|origin| origin.source_id == id) {
-            found.push(stored.id);
-        }
-        Ok(())
-    });
-    match (listed, found.as_slice()) {
-        (Ok(_), &[only]) => Some(only),
-        _ => None,
     }
 }
 
@@ -107,6 +143,11 @@ pub(crate) fn message_in(
 pub(crate) fn explain(archive: &Archive, name: &str, error: Error) -> Failure {
     let kind = error.kind();
     let failure = Failure::from(error);
+    if kind == ErrorKind::Invalid
+        && let Some(same) = same_source(archive, name.trim())
+    {
+        return failure.hint(format!("use its own ID: {same}"));
+    }
     match (kind, candidates(archive, name)) {
         (ErrorKind::Invalid, Some(candidates)) => failure.hint(format!("type more characters: {candidates}")),
         (ErrorKind::NotFound, _) => {
@@ -170,6 +211,19 @@ fn candidates(archive: &Archive, name: &str) -> Option<String> {
     let told: Vec<String> = found.iter().take(CANDIDATES).map(|found| tell(archive, found)).collect();
     let more = if found.len() > CANDIDATES { ", ..." } else { "" };
     Some(format!("{}{more}", told.join(", ")))
+}
+
+/// The conversations that share an id of a source, each with its title and the day it began.
+fn same_source(archive: &Archive, name: &str) -> Option<String> {
+    let found = imported(archive, name);
+    let told = |stored: &StoredConversation| {
+        let began = stored.created_at.to_string();
+        let day = began.get(..DAY).unwrap_or_default();
+        format!("`{}` ({}, {day})", stored.id.short(), title(stored))
+    };
+    let shown: Vec<String> = found.iter().take(CANDIDATES).map(told).collect();
+    let more = if found.len() > CANDIDATES { ", ..." } else { "" };
+    (found.len() > 1).then(|| format!("{}{more}", shown.join(", ")))
 }
 
 fn tell(archive: &Archive, found: &Found) -> String {

@@ -55,7 +55,10 @@ impl Context {
             let place = place.split_once(':').map_or(place, |(_, place)| place);
             self.note(&format!("Conversations are kept in {place}"));
             self.note("To turn this off: rejoin config set persistence.enabled false");
-            archive.state().remember(FIRST_USE, Some(&archive.now().to_string()))?;
+            // A store that cannot be written to says so when something is to be saved.
+            if let Err(error) = archive.state().remember(FIRST_USE, Some(&archive.now().to_string())) {
+                tracing::warn!(kind = error.kind().as_str(), "the first use was not noted");
+            }
         }
         Ok(archive)
     }

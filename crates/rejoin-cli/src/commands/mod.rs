@@ -100,6 +100,7 @@ commands! {
 #[cfg(test)]
 pub(crate) use help::everything as whole_help;
 pub(crate) use help::first_screen;
+pub(crate) use import::offer as offer_import;
 
 /// The formats that conversations can be exported in, with what each is for.
 pub(crate) fn export_formats() -> Vec<(&'static str, String)> {

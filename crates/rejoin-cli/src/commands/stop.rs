@@ -7,10 +7,10 @@ use serde::Serialize;
 
 use crate::context::Context;
 use crate::error::Failure;
-use crate::git::commit_session;
 use crate::session::choose;
 use crate::session::stop::{StopMode, stop};
 use crate::session::summary::{Describing, Occasion};
+use crate::session_files::save_session;
 use crate::shapes::Itself;
 
 /// Pause a conversation, or mark it as completed
@@ -64,6 +64,6 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     if let Some(describing) = Describing::of(context) {
         describing.start_if_due(&archive, id, Occasion::Pause);
     }
-    commit_session(context, &archive, id);
+    save_session(context, &archive, id);
     Ok(())
 }

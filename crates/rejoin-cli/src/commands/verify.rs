@@ -10,6 +10,7 @@ use crate::context::Context;
 use crate::error::{Failure, Kind};
 use crate::gauge::Gauge;
 use crate::named;
+use crate::session::banner;
 use crate::ui::json::JsonText;
 use crate::ui::paint::Meaning;
 use crate::ui::progress::Unit;
@@ -106,7 +107,14 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let archive = context.archive_to_read()?;
     let mut findings = match args.conversation {
         None => check_everything(&archive, context)?,
-        Some(name) => check_one(&archive, find(&archive, &name)?)?,
+        Some(name) => {
+            let id = find(&archive, &name)?;
+            let findings = check_one(&archive, id)?;
+            if findings.messages == 0 && findings.faults.is_empty() {
+                context.note(&banner::no_turns(id));
+            }
+            findings
+        }
     };
     // A quarantine that cannot be read is a fault that the check of the structure found.
     findings.quarantined = archive.vault().quarantined().unwrap_or_default();
@@ -115,8 +123,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
 }
 
 fn find(archive: &Archive, name: &str) -> Result<ConversationId, Failure> {
-    named::find_conversation(archive, name)
-        .map_err(|error| Failure::from(error).or_hint("run `rejoin list` to see what there is"))
+    named::find_conversation(archive, name).map_err(|error| named::explain(archive, name, error))
 }
 
 fn check_one(archive: &Archive, id: ConversationId) -> Result<VerifyFindings, Failure> {

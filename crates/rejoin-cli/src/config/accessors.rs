@@ -57,6 +57,11 @@ impl Config {
         self.choice("start.default")
     }
 
+    /// Whether the `.session/` files of a conversation that is left are written below its project.
+    pub(crate) fn writes_session_files(&self) -> bool {
+        self.boolean("session.files")
+    }
+
     /// Whether a conversation that is left is committed to the repository.
     pub(crate) fn commits_sessions(&self) -> bool {
         self.boolean("git.commit_sessions")

@@ -34,13 +34,15 @@ use self::commands::After;
 use self::history::Past;
 use self::line::PromptInput;
 use self::reader::{LineReader, Typed};
+use crate::attempt::as_failure;
 use crate::context::Context;
 use crate::error::Failure;
-use crate::git::commit_session;
+use crate::provider::explain_key;
 use crate::retention::{RetentionWorker, question};
 use crate::session::idle::IdleWatch;
 use crate::session::stop;
 use crate::session::{FirstSave, GRACE, Session, SessionOverrides, Start, UnsavedReason};
+use crate::session_files::save_session;
 use crate::ui::clean;
 use crate::ui::paint::Meaning;
 use crate::ui::size;
@@ -144,7 +146,7 @@ impl Prompt<'_> {
             self.prepare_reader();
             let watch = IdleWatch::start(self.context, &self.session.archive, self.session.conversation());
             let typed = self.reader.read();
-            if let Some(told) = watch.finish() {
+            for told in watch.finish() {
                 self.dim(&told)?;
             }
             match typed? {
@@ -244,7 +246,8 @@ impl Prompt<'_> {
         self.reader.keep(ahead);
         self.session.follow(self.context);
         self.is_unsaved = self.session.talk.recorder().state() != SavingState::Saved;
-        outcome.map(drop)
+        let provider = self.session.talk.provider().name();
+        outcome.map(drop).map_err(|failure| explain_key(self.context, provider, failure))
     }
 
     /// Only a talk that must be saved, or a screen that is gone, ends the prompt.
@@ -300,7 +303,7 @@ impl Prompt<'_> {
                 SavingState::Waiting { reason, .. } => {
                     self.line(
                         Meaning::Warning,
-                        &format!("Failed to save turn: {reason}. Saving is tried again."),
+                        &format!("Failed to save turn: {}. Saving is tried again.", as_failure(&reason)),
                     )?;
                 }
             }
@@ -391,7 +394,7 @@ impl Prompt<'_> {
             Ok(_) | Err(_) => {}
         }
         let told = self.dim(&format!("Continue: rejoin -r {short}"));
-        commit_session(self.context, &self.session.archive, self.session.conversation());
+        save_session(self.context, &self.session.archive, self.session.conversation());
         // Nobody reads it on a terminal that is gone.
         if self.reader.is_hung_up() { Ok(()) } else { told }
     }

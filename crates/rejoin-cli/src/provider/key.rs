@@ -77,6 +77,28 @@ impl<'a> KeyFinder<'a> {
     }
 }
 
+/// Says which key a provider did not accept, and how to replace it. Every other failure stays as it is.
+pub(crate) fn explain_key(context: &Context, name: &str, failure: Failure) -> Failure {
+    let Some(known) = KnownProvider::named(&context.config, name).filter(|_| failure.is_about_key()) else {
+        return failure;
+    };
+    let store = format!("run `rejoin auth set {name}`");
+    let (key, hint) = match find_key(context, &known).map(|found| found.place) {
+        Ok(KeyPlace::Variable(variable)) => {
+            (format!("the key in `{variable}`"), format!("correct `{variable}`, or unset it and {store}"))
+        }
+        Ok(KeyPlace::Keyring) => ("the key in the keyring".to_owned(), format!("{store} to replace it")),
+        // The command may have failed itself.
+        Ok(KeyPlace::Command) => {
+            return failure
+                .or_hint(format!("correct `providers.{name}.api_key_command`, or remove it and {store}"));
+        }
+        Ok(KeyPlace::NotNeeded | KeyPlace::Missing) => ("a request without a key".to_owned(), store),
+        Err(_) => return failure.or_hint(store),
+    };
+    failure.during(format!("`{name}` does not accept {key}")).hint(hint)
+}
+
 fn read(text: &str, known: &KnownProvider, place: &str) -> Result<ApiKey, Failure> {
     ApiKey::new(text).map_err(|error| {
         Failure::from(error).during(format!("read the key of `{}` from {place}", known.name))

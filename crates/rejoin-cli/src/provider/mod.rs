@@ -8,7 +8,7 @@ mod models;
 pub(crate) mod setup;
 
 pub(crate) use choice::{ProviderChoice, StoredChoice};
-pub(crate) use key::{FoundKey, KeyFinder, KeyPlace, find_key, keyring_hint};
+pub(crate) use key::{FoundKey, KeyFinder, KeyPlace, explain_key, find_key, keyring_hint};
 pub(crate) use keyring::{Keyring, KeyringEntry, KeyringReach, Unusable};
 pub(crate) use known::{KnownProvider, unknown};
 pub(crate) use models::{check, models};

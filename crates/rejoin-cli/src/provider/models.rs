@@ -8,7 +8,7 @@ use rejoin_agent::Request;
 
 use crate::context::Context;
 use crate::error::{Failure, Kind};
-use crate::provider::{FoundKey, KeyPlace, KnownProvider, find_key};
+use crate::provider::{FoundKey, KeyPlace, KnownProvider, explain_key, find_key};
 
 /// What a model is told in the test of a choice.
 const TEST: &str = "Reply with the word: ok";
@@ -22,7 +22,8 @@ const TEST_LIMIT: Duration = Duration::from_secs(120);
 /// The names of a provider's models. Having none is a failure that says so.
 pub(crate) async fn models(context: &Context, known: &KnownProvider) -> Result<Vec<String>, Failure> {
     let provider = known.connect(find_key(context, known)?.source)?;
-    let names = provider.models().await?;
+    let names =
+        provider.models().await.map_err(|error| explain_key(context, &known.name, Failure::from(error)))?;
     if !names.is_empty() {
         return Ok(names);
     }
@@ -50,6 +51,6 @@ pub(crate) async fn check(context: &Context, known: &KnownProvider, model: &str)
         tools: &[],
         max_tokens: Some(TEST_TOKENS),
     };
-    provider.reply(request, &mut |_| {}).await?;
-    Ok(())
+    let replied = provider.reply(request, &mut |_| {}).await;
+    replied.map(drop).map_err(|error| explain_key(context, name, Failure::from(error)))
 }

@@ -1,6 +1,6 @@
 //! What a person is told when a talk begins or takes another course.
 
-use rejoin::{BegunAgain, Receipt, Settings, StoredConversation};
+use rejoin::{BegunAgain, ConversationId, Receipt, Settings, StoredConversation};
 
 use crate::named;
 use crate::ui::clean;
@@ -11,8 +11,16 @@ pub(crate) fn resuming(stored: &StoredConversation) -> String {
 }
 
 /// How much came back.
-pub(crate) fn came_back(messages: usize) -> String {
-    format!("Resumed conversation with {messages} messages")
+pub(crate) fn came_back(conversation: ConversationId, messages: usize) -> String {
+    match messages {
+        0 => no_turns(conversation),
+        _ => format!("Resumed conversation with {messages} messages"),
+    }
+}
+
+/// That nothing was said yet.
+pub(crate) fn no_turns(conversation: ConversationId) -> String {
+    format!("Conversation {} has no turns", conversation.short())
 }
 
 /// Provider and model, as lists show them.

@@ -156,7 +156,7 @@ fn names_in(folder: &Path) -> Vec<String> {
         .collect()
 }
 
-fn is_name(name: &str) -> bool {
+pub(crate) fn is_name(name: &str) -> bool {
     (1..=64).contains(&name.len())
         && !name.starts_with(['.', '-'])
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))

@@ -7,12 +7,13 @@ use rejoin::{Message, SavingState};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio::runtime::Runtime;
 
+use crate::commands::offer_import;
 use crate::config::Config;
 use crate::config::choices::OnSaveError;
 use crate::context::Context;
 use crate::error::Failure;
 use crate::prompt::{self, Keeping, LossReport, ThinkingDisplay, TurnOutcome, TypedAhead};
-use crate::provider::setup;
+use crate::provider::{explain_key, setup};
 use crate::retention;
 use crate::session::{FirstSave, GRACE, Session, SessionOverrides, Start, runtime};
 use crate::ui::paint::Meaning;
@@ -72,6 +73,13 @@ pub(crate) fn say(
     let chosen = if opens_prompt { offer_setup(context, &runtime, start, overrides)? } else { None };
     let configured = chosen.map(|config| context.configured(config));
     let context = configured.as_ref().unwrap_or(context);
+    if opens_prompt
+        && *start != Start::Incognito
+        && let Err(failure) = offer_import(context)
+    {
+        // The conversation can begin without it.
+        failure.report(context.manner.format);
+    }
     match (message, said.then) {
         (message, Then::Stay) if can_prompt => prompt::open(context, &runtime, start, overrides, message),
         (_, Then::Stay) => {
@@ -164,7 +172,8 @@ async fn once(
     show.saving(&left)?;
     session.follow(context);
     session.talk.finish(GRACE).await;
-    if outcome? == TurnOutcome::Interrupted {
+    let provider = session.talk.provider().name().to_owned();
+    if outcome.map_err(|failure| explain_key(context, &provider, failure))? == TurnOutcome::Interrupted {
         return Ok(());
     }
     if let SavingState::Waiting { messages: 1.., reason } = left {

@@ -58,7 +58,8 @@ pub(super) fn partner_of(
         let is_chosen = |name: &String| name != Api::Offline.as_str();
         wanted.provider = before.provider.clone().filter(is_chosen);
     }
-    let is_same_provider = wanted.provider == before.provider;
+    // The name of a model says nothing without its provider, as some imported conversations have it.
+    let is_same_provider = before.provider.is_some() && wanted.provider == before.provider;
     if overrides.model.is_none() && is_same_provider {
         wanted.model.clone_from(&before.model);
     }

@@ -1,7 +1,7 @@
 //! A talk made ready: its conversation, its provider, its initial context.
 
 use rejoin::{
-    Archive, AsyncRecorder, Conversation, ConversationId, Handle, Json, Status, StoredConversation,
+    Archive, AsyncRecorder, Conversation, ConversationId, ErrorKind, Handle, Json, Status, StoredConversation,
 };
 use rejoin_agent::{History, Summariser, Talk};
 
@@ -18,6 +18,7 @@ use crate::session::partner::{Partner, partner, partner_of, settings, with_comma
 use crate::session::summary::{Describing, Occasion, note_base_url};
 use crate::session::tools::{self, ToolFlags};
 use crate::session::{UnsavedReason, banner, state, writer};
+use crate::ui::clean;
 use crate::ui::consent::ConsentText;
 
 /// The field of a header with what the model is told in place of Rejoin's own words.
@@ -186,8 +187,11 @@ impl Session {
             None => begin_new(context, &archive, overrides, first_save)?,
         };
         let conversation = ready.handle.id();
-        if ready.is_resumed {
-            context.set_active(&archive, conversation)?;
+        if ready.is_resumed
+            && let Err(failure) = context.set_active(&archive, conversation)
+        {
+            // A store that cannot be written to does not end a talk; the recorder tells of it.
+            tracing::warn!(kind = failure.kind(), "the active conversation was not remembered");
         }
         // A new conversation may not be stored yet.
         let history = match ready.is_resumed {
@@ -196,7 +200,7 @@ impl Session {
         };
         context.warn_of_damage(&archive, conversation)?;
         if ready.is_resumed {
-            context.note(&banner::came_back(history.len()));
+            context.note(&banner::came_back(conversation, history.len()));
         }
         if let Some(names) = ready.tools {
             toolbox = toolbox.only(names);
@@ -330,18 +334,32 @@ fn resume(
     name_files(&mut changed, &files);
     name_system(&mut changed, overrides);
     if changed != header {
-        archive.update(stored.id, |header| {
+        let updated = archive.update(stored.id, |header| {
             header.settings.clone_from(&changed.settings);
             header.title.clone_from(&changed.title);
             name_files(header, &files);
             name_system(header, overrides);
-        })?;
+        });
+        go_on_unwritten(updated.map(drop))?;
     }
     if header.status == Status::Paused {
-        archive.status().activate(stored.id)?;
+        go_on_unwritten(archive.status().activate(stored.id).map(drop))?;
     }
     let tools = tools_of(command, &stored);
     Ok(ReadySession { handle, partner, system, note, tools, is_resumed: true })
+}
+
+/// A store that cannot be written to, or not now, does not end a talk; the recorder tells of it.
+fn go_on_unwritten(written: rejoin::Result<()>) -> Result<(), Failure> {
+    match written {
+        Err(error)
+            if matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::Locked | ErrorKind::Denied) =>
+        {
+            tracing::warn!(kind = error.kind().as_str(), "what a conversation is held with was not stored");
+            Ok(())
+        }
+        outcome => Ok(outcome?),
+    }
 }
 
 /// The initial context of a conversation that goes on; after a pause it says where that stood.
@@ -399,10 +417,14 @@ pub(super) fn command_of(
         return Ok(Some(command));
     }
     let Some(name) = own else { return Ok(None) };
-    let command = command_file::find(context, name)?;
+    // A conversation that was imported may name anything, such as `/workspace.brainstorm`.
+    let command = if command_file::is_name(name) { command_file::find(context, name)? } else { None };
     if command.is_none() {
+        let name = clean::line(name);
         context.manner.warn(
-            &format!("the file of the command `{name}` is gone, so the conversation goes on without its instructions"),
+            &format!(
+                "there is no file for the command `{name}`; the conversation goes on without its instructions"
+            ),
             None,
         );
     }

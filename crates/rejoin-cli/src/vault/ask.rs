@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use rejoin::store::Foreign;
-use rejoin::vault::{Secret, SlotKind, UnlockRequest, UnlockResponse};
+use rejoin::vault::{Cost, NewSlot, Secret, SlotKind, UnlockRequest, UnlockResponse};
 use rejoin::{Error, ErrorKind, Result};
 
 use crate::context::{Context, Manner, Notes};
@@ -107,6 +107,7 @@ fn ask_new(context: &Context) -> std::result::Result<Secret, Failure> {
         .hint("write it to a file that only you can read, and pass that with `--passphrase-file`"));
     }
     let first = secret::ask("New passphrase: ")?;
+    NewSlot::Passphrase(first.clone(), Cost::default()).check()?;
     let second = secret::ask("Once more: ")?;
     if first.as_bytes() != second.as_bytes() {
         return Err(Failure::invalid("the two are not the same, so nothing was changed"));

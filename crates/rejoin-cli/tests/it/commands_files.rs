@@ -88,7 +88,7 @@ fn a_command_whose_file_is_gone_is_told_and_not_forgotten() {
 
     let outcome = world.rejoin(["-r", "go on please"]).run();
 
-    let told = "warning: the file of the command `brainstorm` is gone, so the conversation goes on without its \
+    let told = "warning: there is no file for the command `brainstorm`; the conversation goes on without its \
                 instructions\n";
     assert!(outcome.stderr.contains(told), "{}", outcome.stderr);
     assert_eq!(settings(&world, id), before);

@@ -418,7 +418,8 @@ fn what_a_vault_keeps_is_committed_only_when_both_allow_it() {
     let allowed = stop(&last);
 
     assert!(
-        sealed.contains("not committed: it is stored in a vault, and a commit would not be encrypted"),
+        sealed
+            .contains("not committed: it is stored in a vault, and its session files would not be encrypted"),
         "{sealed}"
     );
     assert!(sealed.contains("run `rejoin config set git.allow_plaintext true`"), "{sealed}");

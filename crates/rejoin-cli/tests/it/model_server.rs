@@ -47,7 +47,22 @@ impl ModelServer {
         answer: impl Fn(&Value) -> Vec<Step> + Send + Sync + 'static,
     ) -> Self {
         let data: Vec<Value> = models.iter().map(|name| json!({"id": name})).collect();
-        let models = Arc::new(json!({"object": "list", "data": data}));
+        Self::listing(200, json!({"object": "list", "data": data}).to_string(), answer)
+    }
+
+    /// A server that answers everything with a status and this.
+    pub(crate) fn refusing(status: u16, body: &Value) -> Self {
+        let body = body.to_string();
+        Self::listing(status, body.clone(), move |_| vec![Step::Status(status, &[], body.clone())])
+    }
+
+    /// A server that answers with this when it is asked for its models.
+    fn listing(
+        status: u16,
+        models: String,
+        answer: impl Fn(&Value) -> Vec<Step> + Send + Sync + 'static,
+    ) -> Self {
+        let models = Arc::new((status, models));
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap().to_string();
         let bodies = Arc::new(Mutex::new(Vec::new()));
@@ -102,7 +117,7 @@ fn serve(
     answer: &(dyn Fn(&Value) -> Vec<Step> + Send + Sync),
     seen: &Mutex<Vec<String>>,
     arrived: &Sender<()>,
-    models: &Value,
+    models: &(u16, String),
 ) -> std::io::Result<()> {
     let mut reader = BufReader::new(stream.try_clone()?);
     let mut length = 0;
@@ -121,10 +136,10 @@ fn serve(
         }
     }
     if is_get {
-        let list = models.to_string();
+        let (status, list) = models;
         return write!(
             stream,
-            "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\
+            "HTTP/1.1 {status} Scripted\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\
              connection: close\r\n\r\n{list}",
             list.len()
         );

@@ -110,3 +110,34 @@ fn a_word_that_is_not_known_lists_conversations() {
 
     terminal.wait_until("the list", |screen| screen.contains("Lisbon") && !screen.contains("error:"));
 }
+
+#[test]
+fn a_spelling_of_resume_lists_and_asks() {
+    let world = World::new();
+    world.talk("Lisbon", &["Where to eat?"]);
+    world.talk("Porto", &["Where to sleep?"]);
+    let Some(terminal) = Terminal::open(&world, 100, 40) else { return };
+    terminal.enter("rejoin");
+    terminal.wait_for_last(">");
+
+    terminal.enter("/workspace.resume");
+    let asked = terminal.wait_for("Which conversation would you like to continue? (number or search)");
+    terminal.enter("lisbon");
+
+    terminal.wait_for("[Resuming \"Lisbon\"]");
+    assert!(asked.contains("Here are your resumable conversations:\n\n1. [chat] Porto\n"), "{asked}");
+    assert!(asked.contains("2. [chat] Lisbon\n"), "{asked}");
+}
+
+#[test]
+fn with_nothing_to_resume_the_spelling_suggests_a_start() {
+    let world = World::new();
+    let Some(terminal) = Terminal::open(&world, 100, 40) else { return };
+    terminal.enter("rejoin");
+    terminal.wait_for_last(">");
+
+    terminal.enter("/workspace.resume");
+
+    terminal
+        .wait_for("There are no resumable conversations in this project.\nTo start one, type a message.\n");
+}

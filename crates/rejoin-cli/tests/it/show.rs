@@ -119,7 +119,7 @@ fn an_empty_conversation_says_how_to_go_on() {
     let names = names.each_ref().map(|(id, name)| (id.as_str(), *name));
     let [text, script] = outcomes;
     let expected = "Lisbon\n[lisbon] Status: active | 0 messages\n\n\
-                    No messages yet. Add one: rejoin append [lisbon] \"your message\"\n";
+                    Conversation [lisbon] has no turns. Add one: rejoin append [lisbon] \"your message\"\n";
     assert_eq!(text.naming(&names), Outcome::answer(expected));
     assert_eq!(script.json()["messages"], json!([]));
 }

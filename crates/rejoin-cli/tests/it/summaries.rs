@@ -6,6 +6,7 @@ use rejoin::{List, StoredConversation};
 use serde_json::{Value, json};
 
 use crate::model_server::{ModelServer, reply};
+use crate::terminal::Terminal;
 use crate::world::World;
 
 /// How long a process in the background may take on a busy machine.
@@ -69,6 +70,21 @@ fn a_model_that_is_configured_gives_the_title_once_and_is_counted() {
     assert_eq!(asked(&server), ["scripted", "small", "scripted"]);
     let stats = world.rejoin(["stats"]).run().stdout;
     assert!(stats.contains("1 request for titles and synopses, 11 tokens in, 7 out\n"), "{stats}");
+}
+
+#[test]
+fn the_status_shows_the_requests_for_summaries() {
+    let (world, server) = (World::new(), server());
+    world.user_config(&format!("summary.model = \"small\"\n{}", server.config()));
+    world.rejoin(["Where to eat?"]).run();
+    described(&world);
+    let Some(terminal) = Terminal::open(&world, 100, 40) else { return };
+    terminal.enter("rejoin -r");
+    terminal.wait_for_last(">");
+
+    terminal.enter("/status");
+
+    terminal.wait_for("Summaries     1 request, 11 in, 7 out\n");
 }
 
 #[test]

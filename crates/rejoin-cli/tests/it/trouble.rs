@@ -166,6 +166,31 @@ fn a_talk_whose_store_cannot_be_opened_names_the_way_without_one() {
 }
 
 #[test]
+fn a_store_that_can_only_be_read_warns_on_a_line_of_its_own_and_the_talk_goes_on() {
+    if !is_root("act for another user") {
+        return;
+    }
+    let world = World::new();
+    world.talk("Lisbon", &["Where to eat?"]);
+    world.fold();
+    world.give_to(NOBODY);
+    fs::set_permissions(world.store(), Permissions::from_mode(0o400)).unwrap();
+
+    let outcome = world.rejoin(["-r", "my bicycle is green"]).by_user(NOBODY).run();
+
+    let why = "could not write to the database `[world]/home/.local/share/rejoin/rejoin.db`: store a change: attempt to \
+               write a readonly database";
+    let warned = format!("Failed to save turn: {why}. The talk goes on; saving is tried again.");
+    let lines: Vec<&str> = outcome.stderr.lines().collect();
+    assert!(outcome.stdout.starts_with("No model is configured"), "{outcome:?}");
+    assert!(lines.contains(&warned.as_str()), "{outcome:?}");
+    assert_eq!(
+        (lines.last().copied(), outcome.code),
+        (Some(format!("error: could not save what was said: {why}").as_str()), 1)
+    );
+}
+
+#[test]
 fn a_first_use_on_a_full_disk_is_told() {
     if !is_root("mount a small disk") {
         return;

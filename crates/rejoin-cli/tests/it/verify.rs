@@ -85,3 +85,17 @@ fn a_conversation_without_its_last_message_is_named() {
     assert!(named.count() >= 2, "{answer}");
     assert_eq!(outcome.code, 1);
 }
+
+#[test]
+fn a_conversation_without_turns_says_so() {
+    let world = World::new();
+    let id = crate::world::short(&world.started("Lisbon"));
+
+    let told = ["verify", "show", "resume"].map(|command| world.rejoin([command, &id]).run());
+
+    let note = format!("Conversation {id} has no turns");
+    let said = told
+        .each_ref()
+        .map(|outcome| (outcome.stderr.contains(&note) || outcome.stdout.contains(&note), outcome.code));
+    assert_eq!(said, [(true, 0); 3], "{told:?}");
+}

@@ -87,9 +87,16 @@ impl ConversationStorageService {
         Ok(self.opened()?.removal().purge_everything(reason, &mut |_| ())?.into())
     }
 
+    /// Begins the service: purges what expired while no program was running, as [`Self::sweep`] does.
+    ///
+    /// A program calls it once, when it starts, and then [`Self::sweep`] every six hours.
+    pub fn initialize(&self) -> Result<Option<PurgeReport>> {
+        self.sweep()
+    }
+
     /// Purges what has expired; none when the clock may be wrong, so that it is tried later.
     ///
-    /// A program calls it when it starts and every six hours. What is held, in use or to be changed by a
+    /// A program calls it every six hours. What is held, in use or to be changed by a
     /// write that waits stays. What was in quarantine for a
     /// week goes too.
     pub fn sweep(&self) -> Result<Option<PurgeReport>> {

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use crate::archive::Archive;
 use crate::error::{Error, ErrorKind, Result};
 use crate::formats::agent_voice::{frame, record};
-use crate::model::{Conversation, ConversationId, Metrics, StoredConversation, StoredMessage};
+use crate::model::{Conversation, ConversationId, Message, Metrics, StoredConversation, StoredMessage};
 use crate::service::input::{check_frames, count, messages};
 use crate::service::waiting::PendingWrite;
 use crate::service::{
@@ -15,6 +15,9 @@ use crate::service::{
 
 /// How often a change is tried when others are faster.
 const ATTEMPTS: usize = 10;
+
+/// How many bytes a record can have, without the chunks of its attachments.
+const RECORD_BYTES: u64 = 10_000_000;
 
 impl ConversationStorageService {
     /// Stores a record, in one write. It is on disk when this returns. An id that is taken is a conflict.
@@ -72,6 +75,7 @@ fn begin(archive: &Archive, id: ConversationId, record: &ConversationRecordInput
     if record.privacy.is_none() {
         archive.store().capabilities().restrict(&mut header);
     }
+    check_size(&header, 0, &given).map_err(|error| error.during(format!("create record `{id}`")))?;
     let begun = archive.begin(id, &header, record.created_at, given);
     begun.map_err(|error| error.during(format!("create record `{id}`")))
 }
@@ -189,7 +193,20 @@ fn append<'f>(
     let known: HashSet<String> = path.iter().map(id_of).collect();
     let added: Vec<&MessageFrame> = frames.iter().filter(|frame| !known.contains(&frame.frame_id)).collect();
     if !added.is_empty() {
-        handle.append_linear(messages(added.iter().copied(), path.len() as u64))?;
+        let given = messages(added.iter().copied(), path.len() as u64);
+        check_size(&stored.conversation, stored.bytes, &given)?;
+        handle.append_linear(given)?;
     }
     Ok(added)
+}
+
+/// Refuses messages that a record has no room for, beside the bytes of those it has.
+fn check_size(header: &Conversation, stored: u64, added: &[Message]) -> Result<()> {
+    let size = |bytes: serde_json::Result<Vec<u8>>| bytes.expect("it is plain data").len() as u64;
+    let added: u64 = added.iter().map(|message| size(serde_json::to_vec(message))).sum();
+    let bytes = stored + added + size(serde_json::to_vec(header));
+    if bytes > RECORD_BYTES {
+        return Err(Error::invalid(format!("the record would have {bytes} bytes, more than {RECORD_BYTES}")));
+    }
+    Ok(())
 }

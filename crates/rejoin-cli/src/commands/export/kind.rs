@@ -15,8 +15,15 @@ const NAME: usize = 80;
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ExportKind {
     Markdown,
-    Html,
+    Html(PagePaths),
     Format(&'static Format),
+}
+
+/// Whether a page says where the project and attached files lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum PagePaths {
+    Hidden,
+    Shown,
 }
 
 /// Names for the command line, those for people first.
@@ -29,7 +36,7 @@ pub(super) fn all() -> impl Iterator<Item = ExportKind> {
     let formats = || FORMATS.iter().copied().filter(|format| format.can_write());
     let own = formats().filter(|format| format.is_own());
     let others = formats().filter(|format| !format.is_own());
-    [ExportKind::Markdown, ExportKind::Html].into_iter().chain(own.chain(others).map(ExportKind::Format))
+    [ExportKind::Markdown, ExportKind::Html(PagePaths::Hidden)].into_iter().chain(own.chain(others).map(ExportKind::Format))
 }
 
 impl ExportKind {
@@ -42,10 +49,21 @@ impl ExportKind {
         })
     }
 
+    /// The same with the paths of this machine, where it leaves them out otherwise.
+    pub(super) fn showing_paths(self) -> Result<Self, Failure> {
+        match self {
+            ExportKind::Html(_) => Ok(ExportKind::Html(PagePaths::Shown)),
+            ExportKind::Markdown | ExportKind::Format(_) => {
+                Err(Failure::usage(format!("`--show-paths` has no meaning for `{}`", self.name()))
+                    .hint("omit it, or use `--format html`"))
+            }
+        }
+    }
+
     pub(super) const fn name(self) -> &'static str {
         match self {
             ExportKind::Markdown => "markdown",
-            ExportKind::Html => "html",
+            ExportKind::Html(_) => "html",
             ExportKind::Format(format) => format.name,
         }
     }
@@ -53,7 +71,7 @@ impl ExportKind {
     /// True when its files have the names that another program looks for, and not those of the conversation.
     pub(super) fn is_of_a_program(self) -> bool {
         match self {
-            ExportKind::Markdown | ExportKind::Html => false,
+            ExportKind::Markdown | ExportKind::Html(_) => false,
             ExportKind::Format(format) => !format.is_own(),
         }
     }
@@ -61,7 +79,7 @@ impl ExportKind {
     /// True when its program seals what it writes, and a key does so here.
     pub(super) fn can_seal(self) -> bool {
         match self {
-            ExportKind::Markdown | ExportKind::Html => false,
+            ExportKind::Markdown | ExportKind::Html(_) => false,
             ExportKind::Format(format) => format.can_seal(),
         }
     }
@@ -70,7 +88,7 @@ impl ExportKind {
     pub(super) fn about(self) -> String {
         match self {
             ExportKind::Markdown => "a transcript to read".to_owned(),
-            ExportKind::Html => "a page to read".to_owned(),
+            ExportKind::Html(_) => "a page to read".to_owned(),
             ExportKind::Format(format) if format.is_own() => "everything, to import again".to_owned(),
             ExportKind::Format(format) => format!("for {}", format.program),
         }
@@ -94,8 +112,11 @@ impl ExportKind {
                 let tree = archive.exports().tree_as_kept(stored.id, extent).map_err(failed)?;
                 Ok(text(".md", tree.to_markdown()?))
             }
-            ExportKind::Html => {
-                let tree = archive.exports().tree_as_kept(stored.id, extent).map_err(failed)?;
+            ExportKind::Html(paths) => {
+                let mut tree = archive.exports().tree_as_kept(stored.id, extent).map_err(failed)?;
+                if paths == PagePaths::Hidden {
+                    tree.hide_paths();
+                }
                 Ok(text(".html", tree.to_html()?))
             }
             ExportKind::Format(format) => {

@@ -67,6 +67,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME", conflicts_with_all = ["all", "all_projects"])]
     branch: Option<String>,
 
+    /// Show where the project and attached files lie, on HTML pages
+    #[arg(long)]
+    show_paths: bool,
+
     /// Replace existing files, and confirm `--force`
     #[arg(long)]
     yes: bool,
@@ -84,6 +88,7 @@ pub(super) fn formats() -> Vec<(&'static str, String)> {
 pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let mut archive = context.archive_to_read()?.passing_over_damage();
     let kind = ExportKind::named(&args.format)?;
+    let kind = if args.show_paths { kind.showing_paths()? } else { kind };
     let key = args.key_file.as_deref().map(|path| sealing(kind, path, context)).transpose()?;
     let wanted = wanted(&args, &archive, context)?;
     let reason = if args.force {

@@ -38,8 +38,8 @@ pub(super) const GROUPS: [CommandGroup; 6] = [
     CommandGroup { name: "Find", first: &["list", "search", "show"], rest: &["rename", "stats"] },
     CommandGroup {
         name: "Branch",
-        first: &["tree", "fork"],
-        rest: &["rewind", "restore-files", "label", "conversation"],
+        first: &["fork"],
+        rest: &["tree", "rewind", "restore-files", "label", "conversation"],
     },
     CommandGroup {
         name: "Share",
@@ -48,8 +48,8 @@ pub(super) const GROUPS: [CommandGroup; 6] = [
     },
     CommandGroup {
         name: "Protect",
-        first: &["vault", "purge"],
-        rest: &["keep", "delete", "clean", "expire", "scrub", "audit", "backup", "restore", "trust"],
+        first: &["vault"],
+        rest: &["delete", "purge", "keep", "clean", "expire", "scrub", "audit", "backup", "restore", "trust"],
     },
     CommandGroup {
         name: "Maintain",

@@ -1,6 +1,7 @@
 //! `rejoin import`: conversations of other programs, read where they are and kept here.
 
 mod meter;
+mod nearby;
 mod placed;
 mod projects;
 mod report;
@@ -13,6 +14,7 @@ use std::path::PathBuf;
 
 use rejoin::formats::{FORMATS, Format};
 use rejoin::{Archive, ConversationId, ImportMode, Imports};
+pub(crate) use nearby::offer;
 use report::ImportReport;
 use scope::{FoundSource, ImportPlace, ImportScope};
 use survey::ScanSurvey;
@@ -83,6 +85,22 @@ pub(crate) struct Args {
     /// Show what would be imported without importing it
     #[arg(long)]
     dry_run: bool,
+}
+
+impl Args {
+    /// One file, whose format is found out.
+    fn of_file(path: PathBuf) -> Self {
+        Self {
+            paths: vec![path],
+            from: None,
+            key_file: None,
+            into: None,
+            scan: false,
+            watch: false,
+            yes: false,
+            dry_run: false,
+        }
+    }
 }
 
 fn names() -> clap::builder::PossibleValuesParser {

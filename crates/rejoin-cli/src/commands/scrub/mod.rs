@@ -49,7 +49,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let ids = match &args.conversation {
         Some(name) => vec![
             named::find_conversation(&archive, name)
-                .map_err(|error| Failure::from(error).or_hint("run `rejoin list` to see what there is"))?,
+                .map_err(|error| named::explain(&archive, name, error))?,
         ],
         None => archive.maintenance().survey()?.conversations,
     };

@@ -12,6 +12,7 @@ use rejoin::{
 use crate::compaction::{LossesExtent, facts, losses};
 use crate::error::Failure;
 use crate::prompt::attached_as;
+use crate::session::banner;
 use crate::ui::cluster::clusters;
 use crate::ui::markdown::Markdown;
 use crate::ui::paint::{Meaning, Paint};
@@ -59,7 +60,7 @@ impl Transcript<'_> {
         writeln!(output, "{id} {}", self.paint.apply(Meaning::Dim, &facts))?;
         if path.is_empty() {
             let id = stored.id.short();
-            writeln!(output, "\nNo messages yet. Add one: rejoin append {id} \"your message\"")?;
+            writeln!(output, "\n{}. Add one: rejoin append {id} \"your message\"", banner::no_turns(stored.id))?;
         }
         let ignored = &stored.conversation.ignored_summaries;
         path.visit(|message| Ok(self.write_message(message, ignored, output)?))

@@ -259,6 +259,16 @@ fn move_all(
     let mut converted = copy_all(from, to, context)?;
     let switched = use_store(to, context)?;
     catch_up(from, to, &mut converted, context)?;
+    if !context.is_json() {
+        // Whoever is asked about the old store knows by then that nothing in it is lost.
+        let mut answer = context.answer();
+        writeln!(
+            answer,
+            "Copied {}, and compared every one of them with the original: the copy is complete.",
+            backup::told(&converted.contents)
+        )?;
+        answer.flush()?;
+    }
     let erased = old != Old::Keep && is_wanted(from, old, context) && {
         if matches!(from, StoreUrl::Vault(_)) {
             noted.vault = Some(from.vault_status(&context.access()?)?);
@@ -277,14 +287,12 @@ fn move_all(
             slots: added.iter().map(slots::NewSlotAnswer::from).collect(),
         });
     }
-    let mut answer = context.answer();
-    writeln!(answer, "Copied and compared {}.", backup::told(&converted.contents))?;
-    answer.flush()?;
     context.note(&format!("Conversations are kept in {to}"));
     switched.note(context);
-    if !erased {
-        context.note(&format!("The old store still exists: {from}"));
-    }
+    context.note(&match erased {
+        true => format!("Erased the old store: {from}"),
+        false => format!("The old store still exists: {from}"),
+    });
     Ok(())
 }
 

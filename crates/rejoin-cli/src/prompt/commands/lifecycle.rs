@@ -2,9 +2,9 @@
 
 use super::After;
 use crate::error::Failure;
-use crate::git::commit_session;
 use crate::prompt::{Keeping, Prompt};
 use crate::session::stop::StopMode;
+use crate::session_files::save_session;
 use crate::ui::paint::Meaning;
 
 /// Pauses the conversation and leaves.
@@ -32,6 +32,6 @@ fn end(prompt: &mut Prompt<'_>, end: StopMode, way_back: Option<&str>) -> Result
     for line in stopped.told(&way_back).lines() {
         prompt.line(Meaning::Plain, line)?;
     }
-    commit_session(prompt.context, &prompt.session.archive, prompt.session.conversation());
+    save_session(prompt.context, &prompt.session.archive, prompt.session.conversation());
     Ok(After::Stopped)
 }

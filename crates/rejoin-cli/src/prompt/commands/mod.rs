@@ -85,11 +85,12 @@ const COMMANDS: &[Command] = &[
 ];
 
 /// Other spellings, which are accepted but not shown.
-const SPELLINGS: &[(&str, &str)] = &[("exit", "quit"), ("workspace.resume", "resume")];
+const SPELLINGS: &[(&str, &str)] = &[("exit", "quit")];
 
 /// Spellings that answer in words of their own. They are not shown either.
 #[rustfmt::skip]
 const SPELLED: &[Command] = &[
+    command("workspace.resume", "[ID]", "go on with another conversation", Takes::Conversation, conversation::resume_listed),
     command("workspace.stop-conversation", "", "pause this conversation and leave", Takes::Nothing, lifecycle::stop_conversation),
 ];
 
@@ -158,6 +159,9 @@ mod tests {
         let names = ["exit", "workspace.resume", "workspace.stop-conversation", "quit"]
             .map(|name| named(name).map(|command| command.name));
 
-        assert_eq!(names, [Some("quit"), Some("resume"), Some("workspace.stop-conversation"), Some("quit")]);
+        assert_eq!(
+            names,
+            [Some("quit"), Some("workspace.resume"), Some("workspace.stop-conversation"), Some("quit")]
+        );
     }
 }

@@ -1,7 +1,7 @@
 //! `/status`: where this conversation stands.
 
 use rejoin::{Message, SavingState};
-use rejoin_agent::{Api, Fullness};
+use rejoin_agent::{Api, Fullness, SummaryRequests};
 
 use super::After;
 use super::help::entry;
@@ -28,7 +28,7 @@ pub(super) fn status(prompt: &mut Prompt<'_>, _: &str) -> Result<After, Failure>
         ("Project", clean::line(&prompt.context.config.project().display().to_string())),
         ("Tokens", tokens(history.messages(), talk.fullness())),
         ("Cost", money(prompt)),
-        // What other requests took, such as those for titles, belongs here.
+        ("Summaries", summaries(prompt)?),
         ("Store", store(prompt)),
         ("Saved", saved(prompt)),
     ];
@@ -74,6 +74,21 @@ fn money(prompt: &Prompt<'_>) -> String {
         None if talk.provider().api() == Api::Offline => size::money(0.0),
         None => "unknown; set models.NAME.input_price and output_price".to_owned(),
     }
+}
+
+/// What requests for the title and the synopsis took. They are not among the tokens above.
+fn summaries(prompt: &Prompt<'_>) -> Result<String, Failure> {
+    if prompt.keeping != Keeping::Kept {
+        return Ok("no requests".to_owned());
+    }
+    let stored = prompt.session.archive.conversation(prompt.session.conversation())?;
+    let SummaryRequests { requests, input_tokens, output_tokens, .. } =
+        SummaryRequests::of(&stored.conversation);
+    if requests == 0 {
+        return Ok("no requests".to_owned());
+    }
+    let requests = size::count(requests, "request", "requests");
+    Ok(format!("{requests}, {} in, {} out", size::number(input_tokens), size::number(output_tokens)))
 }
 
 fn store(prompt: &Prompt<'_>) -> String {

@@ -8,6 +8,7 @@ use rejoin::{Block, SavingState};
 use rejoin_agent::{Piece, Plan, TurnEvent};
 
 use super::{ArrivedReply, Course, LossReport, TurnDisplay, TurnEnd, approve, figures, tool};
+use crate::attempt::as_failure;
 use crate::compaction::{COMPACTING, STOPPED, notice};
 use crate::context::Context;
 use crate::error::Failure;
@@ -29,6 +30,8 @@ pub(crate) struct PlainDisplay<'a> {
     calls: HashMap<String, String>,
     is_in_line: bool,
     is_unsaved: bool,
+    /// What is told once the line of the reply has ended.
+    later: Vec<String>,
     is_compacting: bool,
     report: LossReport,
     taken: TakenSecrets,
@@ -38,7 +41,8 @@ impl<'a> PlainDisplay<'a> {
     pub(crate) fn new(context: &'a Context, report: LossReport) -> Self {
         let calls = HashMap::new();
         let taken = TakenSecrets::default();
-        Self { context, calls, is_in_line: false, is_unsaved: false, is_compacting: false, report, taken }
+        let (later, is_unsaved) = (Vec::new(), false);
+        Self { context, calls, is_in_line: false, is_unsaved, later, is_compacting: false, report, taken }
     }
 
     fn print(&mut self, text: &str) -> Result<(), Failure> {
@@ -47,7 +51,20 @@ impl<'a> PlainDisplay<'a> {
         out.write_all(text.as_bytes())?;
         out.flush()?;
         self.is_in_line = last != '\n';
+        self.tell_later();
         Ok(())
+    }
+
+    /// Tells something about saving, on a line of its own: the reply stays as it is.
+    fn insist(&mut self, text: String) {
+        self.later.push(text);
+        self.tell_later();
+    }
+
+    fn tell_later(&mut self) {
+        if !self.is_in_line {
+            self.later.drain(..).for_each(|text| self.context.insist(&text));
+        }
     }
 
     /// Ends the line, so that the next text is not glued to this one.
@@ -131,11 +148,11 @@ impl TurnDisplay for PlainDisplay<'_> {
         match state {
             SavingState::Waiting { reason, .. } if !self.is_unsaved => {
                 self.is_unsaved = true;
-                self.context.insist(&not_saved(reason));
+                self.insist(not_saved(reason));
             }
             SavingState::Saved if self.is_unsaved => {
                 self.is_unsaved = false;
-                self.context.insist(SAVED_AGAIN);
+                self.insist(SAVED_AGAIN.to_owned());
             }
             SavingState::Waiting { .. } | SavingState::Saved => {}
         }
@@ -180,7 +197,7 @@ pub(super) fn refused(tool: &str, plan: &Plan) -> ConsentText {
 }
 
 pub(super) fn not_saved(reason: &str) -> String {
-    let reason = if reason.is_empty() { String::new() } else { format!(": {reason}") };
+    let reason = if reason.is_empty() { String::new() } else { format!(": {}", as_failure(reason)) };
     format!("Failed to save turn{reason}. The talk goes on; saving is tried again.")
 }
 

@@ -42,6 +42,12 @@ pub(crate) fn named(
     {
         return Ok(NameMatch::One(start_at(named)));
     }
+    if by_id.as_ref().is_err_and(|error| error.kind() == ErrorKind::Invalid) {
+        let same = names::imported(archive, name);
+        if same.len() > 1 {
+            return Ok(NameMatch::Several(same));
+        }
+    }
     let mut found = matching(all(context, archive, reach)?, name);
     match (found.len(), by_id) {
         (1, _) => Ok(one(found.remove(0))),

@@ -13,6 +13,9 @@ use tempfile::TempDir;
 
 use crate::skip::skip;
 
+/// The one script that a page has.
+pub(super) const SCRIPT: &str = include_str!("../../../../rejoin/src/ops/export/html/copy.js");
+
 /// How long a browser on a busy machine may be silent.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -98,7 +101,8 @@ impl Browser {
         serde_json::from_slice(&bytes).unwrap()
     }
 
-    /// Opens a file, and returns everything that happened which a page without script and network cannot do.
+    /// Opens a file, and returns everything that happened which a page without network, and with no script but
+    /// the one of Rejoin, cannot do.
     pub(super) fn visit(&mut self, path: &Path) -> Vec<String> {
         let address = format!("file://{}", path.display());
         self.events.clear();
@@ -110,13 +114,20 @@ impl Browser {
             }
             self.events.push(told);
         }
+        let scripts = self.events.iter().filter(|event| event["method"] == "Debugger.scriptParsed");
+        let scripts: Vec<Value> = scripts.map(|event| event["params"]["scriptId"].clone()).collect();
+        let own: Option<Value> = scripts.into_iter().find(|script| {
+            self.call("Debugger.getScriptSource", json!({"scriptId": script}))["scriptSource"] == SCRIPT
+        });
+        let is_own_script = |event: &Value| Some(&event["params"]["scriptId"]) == own.as_ref();
         let is_own = |event: &Value| {
             let url = &event["params"]["request"]["url"];
             url.as_str().is_some_and(|url| url == address || url.starts_with("data:image/"))
         };
         let acts = |event: &&Value| match event["method"].as_str().unwrap_or_default() {
             "Network.requestWillBeSent" => !is_own(event),
-            "Page.javascriptDialogOpening" | "Debugger.scriptParsed" | "Debugger.scriptFailedToParse" => true,
+            "Debugger.scriptParsed" => !is_own_script(event),
+            "Page.javascriptDialogOpening" | "Debugger.scriptFailedToParse" => true,
             "Runtime.consoleAPICalled" | "Runtime.exceptionThrown" | "Page.windowOpen" => true,
             "Page.frameRequestedNavigation" | "Page.frameAttached" => true,
             _ => false,
@@ -131,6 +142,21 @@ impl Browser {
     /// The value of an expression in the page. It is evaluated from outside, whatever the page forbids.
     pub(super) fn evaluate(&mut self, expression: &str) -> Value {
         let asked = json!({"expression": expression, "returnByValue": true});
+        let answer = self.call("Runtime.evaluate", asked);
+        assert_eq!(answer["exceptionDetails"], Value::Null, "{answer}");
+        answer["result"]["value"].clone()
+    }
+
+    /// Does something in the page as a person would, and waits for what it promises.
+    pub(super) fn act(&mut self, expression: &str) -> Value {
+        let permissions = ["clipboardReadWrite", "clipboardSanitizedWrite"];
+        let session = std::mem::take(&mut self.session);
+        self.call("Browser.grantPermissions", json!({"permissions": permissions}));
+        self.session = session;
+        self.call("Emulation.setFocusEmulationEnabled", json!({"enabled": true}));
+        let asked = json!({
+            "expression": expression, "returnByValue": true, "userGesture": true, "awaitPromise": true,
+        });
         let answer = self.call("Runtime.evaluate", asked);
         assert_eq!(answer["exceptionDetails"], Value::Null, "{answer}");
         answer["result"]["value"].clone()

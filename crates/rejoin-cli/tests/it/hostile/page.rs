@@ -16,7 +16,7 @@ use crate::world::World;
 const UNEXPECTED: &str = r##"(() => {
   const elements = new Set(("html head meta title style body a header h1 h2 h3 h4 h5 h6 dl div dt dd nav details summary ol ul li " +
     "main section article span time p pre code blockquote hr br em strong del table thead tbody tr th td figure img figcaption " +
-    "input label footer").split(" "));
+    "input label footer script button").split(" "));
   const attributes = new Set(("class id href rel dir lang role aria-label type name checked for datetime tabindex start src alt " +
     "charset content http-equiv").split(" "));
   const found = [];
@@ -28,10 +28,10 @@ const UNEXPECTED: &str = r##"(() => {
       if (attribute === "href" && !/^(#[mb]\d+-\d+$|#talk$|https?:\/\/|mailto:)/i.test(value)) found.push(`${name} href=${value}`);
       if (attribute === "href" && !value.startsWith("#") && !/noreferrer/.test(element.rel)) found.push(`no rel: ${value}`);
       if (attribute === "src" && !/^data:image\/(png|jpeg|gif|webp);base64,[A-Za-z0-9+\/=]*$/.test(value)) found.push(`src=${value}`);
-      if (attribute === "type" && value !== "radio") found.push(`type=${value}`);
+      if (attribute === "type" && value !== (name === "button" ? "button" : "radio")) found.push(`type=${value}`);
     }
   }
-  for (const name of ["head", "body", "main", "style", "title"])
+  for (const name of ["head", "body", "main", "style", "script", "title"])
     if (document.querySelectorAll(name).length !== 1) found.push(`${document.querySelectorAll(name).length} of ${name}`);
   if (/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/.test(document.documentElement.outerHTML))
     found.push("characters that act");
@@ -119,6 +119,45 @@ fn a_page_with_a_payload_for_its_title_does_nothing_even_without_its_policy() {
 
         assert_eq!((happened, unexpected), (Vec::<String>::new(), json!([])), "{payload:?}");
     }
+}
+
+#[test]
+fn code_has_its_language_and_a_button_that_copies_it() {
+    let Some(mut browser) = Browser::open() else { return };
+    let world = World::new();
+    let id = world.started("Lisbon");
+    let code = "fn main() {\n    println!(\"<b>\");\n}\n";
+    let reply = json!({"role": "assistant", "content": format!("So:\n\n```rust,ignore\n{code}```\n")});
+    world.append(&id, &format!("{reply}\n"));
+    let page = world.path("page.html");
+    world.rejoin(["export", &id, "--format", "html", "--output", page.to_str().unwrap()]).run();
+    let happened = browser.visit(&page);
+
+    let language = browser.evaluate("document.querySelector('.code > .language').textContent");
+    let buttons =
+        browser.evaluate("[...document.querySelectorAll('.code > button')].map(b => b.textContent)");
+    let pressed = "(async () => { document.querySelector('.code > button').click(); \
+                   await new Promise(done => setTimeout(done, 200)); \
+                   return [document.querySelector('.code > button').textContent, await navigator.clipboard.readText()]; })()";
+    let copied = browser.act(pressed);
+
+    assert_eq!((happened, language, buttons), (Vec::<String>::new(), json!("rust"), json!(["Copy"])));
+    assert_eq!(copied, json!(["Copied", code]));
+}
+
+#[test]
+fn the_path_of_the_project_is_shown_only_on_request() {
+    let world = World::new();
+    let id = world.started("Lisbon");
+    let export = |flags: &[&str]| {
+        let page = world.path("page.html");
+        let line = ["export", &id, "--format", "html", "--yes", "--output", page.to_str().unwrap()];
+        let output = world.program(&[&line, flags].concat()).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        fs::read_to_string(page).unwrap().contains(world.path("project").to_str().unwrap())
+    };
+
+    assert_eq!([export(&[]), export(&["--show-paths"])], [false, true]);
 }
 
 #[test]

@@ -4,7 +4,10 @@ use serde_json::value::RawValue;
 
 use crate::formats::raw_object::RawObject;
 use crate::formats::tag::{self, ConversationTag, MessageTag};
-use crate::model::Time;
+use crate::model::{Json, Summary, Time};
+
+/// The field of a summary that says how many items the summarizer could not be shown.
+const TRIMMED: &str = "trimmed";
 
 /// The content of a line.
 pub(super) enum LineContent<'a> {
@@ -15,7 +18,7 @@ pub(super) enum LineContent<'a> {
     /// One item.
     Item(&'a RawValue),
     /// A summary that replaces everything before it.
-    Compacted(String),
+    Compacted(Summary),
     /// A marker of the program.
     Mark,
     /// Unknown.
@@ -75,9 +78,29 @@ fn said<'a>(found: &mut RawObject<'a>) -> LineContent<'a> {
         return older(item);
     }
     if found.text("type").as_deref() == Some("compacted") {
-        return found.text("summary").map_or(LineContent::Unknown, LineContent::Compacted);
+        let summary = found.text("summary");
+        return summary.map_or(LineContent::Unknown, |text| LineContent::Compacted(summary_of(text, found)));
     }
     turn(found).unwrap_or(LineContent::Unknown)
+}
+
+/// The summary of a compaction. How many items the summarizer could not be shown is kept, unless it is none.
+fn summary_of(text: String, found: &mut RawObject<'_>) -> Summary {
+    summary(text, tag::read(found.raw("truncatedCount")).unwrap_or_default())
+}
+
+/// A summary as a line tells it.
+pub(super) fn summary(text: String, truncated: u64) -> Summary {
+    let mut summary = Summary { text, ..Summary::default() };
+    if truncated > 0 {
+        summary.extra.set(TRIMMED, Json::of(&truncated).expect("a number is JSON"));
+    }
+    summary
+}
+
+/// How many items the summarizer of a compaction could not be shown.
+pub(super) fn truncated(summary: &Summary) -> u64 {
+    summary.extra.field(TRIMMED).and_then(|count| count.to().ok()).unwrap_or_default()
 }
 
 fn turn<'a>(found: &mut RawObject<'a>) -> Option<LineContent<'a>> {
@@ -107,7 +130,7 @@ fn older(item: &RawValue) -> LineContent<'_> {
         "message" | "response" => turn(&mut data).unwrap_or(LineContent::Item(raw)),
         "compacted" => {
             let summary = data.text("summary").or_else(|| data.text("message"));
-            summary.map_or(LineContent::Mark, LineContent::Compacted)
+            summary.map_or(LineContent::Mark, |text| LineContent::Compacted(summary_of(text, &mut data)))
         }
         _ => LineContent::Mark,
     }

@@ -11,7 +11,7 @@ use crate::formats::raw_object::RawObject;
 use crate::formats::tag::MessageTag;
 use crate::formats::thread_builder::ThreadBuilder;
 use crate::formats::{Reading, Source, SourceConversation, SourceKept, SourceMessage};
-use crate::model::{Block, Message, Role, Summary, Time};
+use crate::model::{Block, Message, Role, Time};
 
 /// How many of the newest prompts stay visible next to a summary. The program does not record which it keeps,
 /// only that they are recent.
@@ -72,11 +72,11 @@ impl CodyThread {
                 let own = one(item).map(|message| (format!("l{number}"), message));
                 self.messages(tag, item.get(), own.into_iter().collect(), line.time)
             }
-            LineContent::Compacted(text) => {
-                let summary = Block::Summary(Summary { text: text.clone(), ..Summary::default() });
-                let own = vec![(format!("l{number}"), Message::new(Role::User, vec![summary]))];
+            LineContent::Compacted(summary) => {
+                let block = Block::Summary(summary.clone());
+                let own = vec![(format!("l{number}"), Message::new(Role::User, vec![block]))];
                 let is_own = !tag.messages.is_empty();
-                let mut found = self.messages(tag, text, own, line.time);
+                let mut found = self.messages(tag, &summary.text, own, line.time);
                 if let (false, Some(summary)) = (is_own, found.first_mut()) {
                     let first = self.prompts.len().saturating_sub(KEPT);
                     summary.keeps = self.prompts[first..].iter().cloned().map(SourceKept::from).collect();

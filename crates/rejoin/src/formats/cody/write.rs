@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::error::Result;
 use crate::formats::branch_paths::{files, main_first};
 use crate::formats::cody::items;
-use crate::formats::cody::line::CodyTag;
+use crate::formats::cody::line::{self, CodyTag};
 use crate::formats::tag::{ConversationTag, MessageTag};
 use crate::formats::{SourceConversation, SourceMessage, Tree, WrittenFile};
 use crate::model::{Block, Message, Role, Summary, Time};
@@ -85,11 +85,11 @@ fn turn(path: &[&SourceMessage], ends: &HashSet<&str>) -> Option<usize> {
     Some((1..path.len()).find(|place| !goes_on(*place)).unwrap_or(path.len()))
 }
 
-/// Returns the text of a turn that is a summary and nothing else.
-fn summary_of<'a>(turn: &[&'a SourceMessage]) -> Option<&'a str> {
+/// Returns the summary of a turn that is a summary and nothing else.
+fn summary_of<'a>(turn: &[&'a SourceMessage]) -> Option<&'a Summary> {
     match turn {
         [found] => match found.message.blocks.as_slice() {
-            [Block::Summary(summary)] if found.message.role == Role::User => Some(&summary.text),
+            [Block::Summary(summary)] if found.message.role == Role::User => Some(summary),
             _ => None,
         },
         _ => None,
@@ -98,18 +98,19 @@ fn summary_of<'a>(turn: &[&'a SourceMessage]) -> Option<&'a str> {
 
 fn compacted<'a>(
     turn: &[&SourceMessage],
-    summary: &'a str,
+    summary: &'a Summary,
     first: Option<&SourceConversation>,
     time: Time,
 ) -> CompactionLine<'a> {
-    let block = Block::Summary(Summary { text: summary.to_owned(), ..Summary::default() });
+    let truncated = line::truncated(summary);
+    let block = Block::Summary(line::summary(summary.text.clone(), truncated));
     let plain = Message::new(Role::User, vec![block]);
     CompactionLine {
         r#type: "compacted",
         timestamp: time.as_micros() / 1_000,
-        summary,
-        truncated: 0,
-        rejoin: tag(turn, summary, vec![plain], first, time),
+        summary: &summary.text,
+        truncated,
+        rejoin: tag(turn, &summary.text, vec![plain], first, time),
     }
 }
 

@@ -137,12 +137,13 @@ fn exported(
     for block in &mut said.blocks {
         if let Block::Summary(summary) = block {
             summary.extra.remove("compaction");
-            for (field, tokens) in
-                [("tokens_before", compaction.tokens_before), ("tokens_after", compaction.tokens_after)]
-            {
-                if tokens > 0 {
-                    summary.extra.set(field, Json::of(&tokens).expect("a number is JSON"));
-                }
+            let numbers = [
+                ("tokens_before", compaction.tokens_before),
+                ("tokens_after", compaction.tokens_after),
+                ("trimmed", compaction.trimmed),
+            ];
+            for (field, number) in numbers.into_iter().filter(|(_, number)| *number > 0) {
+                summary.extra.set(field, Json::of(&number).expect("a number is JSON"));
             }
         }
     }

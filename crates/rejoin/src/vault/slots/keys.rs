@@ -17,7 +17,7 @@ use crate::store::sealed::keys::key_cache::RUN;
 use crate::store::sealed::keys::key_cache::blob;
 use crate::store::sealed::{KEYS, Workspace};
 use crate::store::{Keeper, Put, Read, Safety, Store, durable};
-use crate::vault::slots::passphrase::Cost;
+use crate::vault::slots::passphrase::{self, Cost};
 use crate::vault::slots::record;
 use crate::vault::slots::record::{KeysRecord, MOST_SLOTS};
 use crate::vault::slots::slot::Slot;
@@ -42,6 +42,14 @@ pub enum NewSlot {
 }
 
 impl NewSlot {
+    /// Refuses a passphrase that is too short, before anything is made with it.
+    pub fn check(&self) -> Result<()> {
+        match self {
+            Self::Passphrase(passphrase, _) => passphrase::check_new(passphrase),
+            Self::Keyring | Self::Recovery | Self::File => Ok(()),
+        }
+    }
+
     const fn kind(&self) -> SlotKind {
         match self {
             Self::Keyring => SlotKind::Keyring,

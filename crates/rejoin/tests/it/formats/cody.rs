@@ -3,6 +3,8 @@
 use std::fs;
 
 use rejoin::formats::{Format, ReadLimits, Source, Tree};
+use rejoin::view::Compaction;
+use rejoin::{Archive, Conversation, Extent, Message};
 
 use crate::formats::{file_of, fixture, kept, outline, read};
 
@@ -141,4 +143,34 @@ fn a_long_turn_is_not_kept_many_times() {
     assert_eq!(tree.messages.len(), 1_000);
     assert_eq!(tree.messages[0].source, line);
     assert!(kept < 2 * line.len(), "{kept} of {}", line.len());
+}
+
+#[test]
+fn a_compaction_keeps_how_many_items_it_could_not_show() {
+    let compacted =
+        r#"{"type":"compacted","timestamp":1699564820000,"summary":"Greetings.","truncatedCount":3}"#;
+    let (_directory, path) = file_of("conv_1.jsonl", &[&turn(0, "user", "Hello"), compacted]);
+
+    let written = Format::named("cody").unwrap().write(&read(&path)).unwrap();
+
+    let last = std::str::from_utf8(&written[0].bytes).unwrap().lines().last().unwrap().to_owned();
+    let line: serde_json::Value = serde_json::from_str(&last).unwrap();
+    assert_eq!((&line["type"], &line["truncatedCount"]), (&"compacted".into(), &3.into()));
+}
+
+#[test]
+fn an_export_tells_how_many_items_a_compaction_left_out() {
+    let archive = Archive::open("memory:").unwrap();
+    let mut trip = archive.start(Conversation::titled("Lisbon")).unwrap();
+    trip.append(Message::user("Where to eat?")).unwrap();
+    let compaction: Compaction = serde_json::from_str(r#"{"trimmed":2}"#).unwrap();
+    trip.append(compaction.to_message("A tasca was found.").unwrap()).unwrap();
+    let cody = Format::named("cody").unwrap();
+
+    let tree = archive.exports().tree_for(cody, trip.id(), Extent::Tree).unwrap();
+    let written = cody.write(&tree).unwrap();
+
+    let last = std::str::from_utf8(&written[0].bytes).unwrap().lines().last().unwrap().to_owned();
+    let line: serde_json::Value = serde_json::from_str(&last).unwrap();
+    assert_eq!((&line["summary"], &line["truncatedCount"]), (&"A tasca was found.".into(), &2.into()));
 }

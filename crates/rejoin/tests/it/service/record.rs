@@ -391,6 +391,34 @@ fn what_cannot_be_stored_is_refused_before_anything_is() {
 }
 
 #[test]
+fn a_record_has_at_most_ten_million_bytes() {
+    everywhere(|place| {
+        let service = open(place);
+        let most = |sequence| frame(sequence, &"x".repeat(4_000_000));
+        service
+            .create_record(&ConversationRecordInput { messages: vec![most(1)], ..input(1, "title") })
+            .unwrap();
+        let id = id_of(1);
+
+        let second =
+            service.update_record(&id, &saying(vec![most(2)])).map(drop).map_err(|error| error.kind());
+        let third =
+            service.update_record(&id, &saying(vec![most(3)])).map(drop).map_err(|error| error.kind());
+        let whole =
+            ConversationRecordInput { messages: vec![most(1), most(2), most(3)], ..input(1, "title") };
+        let at_the_end = service.commit_conversation(&whole).map(drop).map_err(|error| error.kind());
+        let again =
+            service.update_record(&id, &saying(vec![most(2)])).map(drop).map_err(|error| error.kind());
+        let short = service.update_record(&id, &saying(vec![frame(4, "short")])).map(drop);
+
+        let refused = Err(ErrorKind::Invalid);
+        assert_eq!([second, third, at_the_end, again], [Ok(()), refused, refused, Ok(())]);
+        assert!(short.is_ok(), "{short:?}");
+        assert_eq!(said(&service, 1).len(), 3);
+    });
+}
+
+#[test]
 fn a_secret_is_taken_out_of_records_and_snapshots_and_the_frame_says_so() {
     let store = Memory(MemoryStore::new());
     let archive = Archive::with_store(store.open()).with_redaction(Redaction::default());

@@ -53,6 +53,30 @@ fn a_clock_that_jumped_is_believed_a_day_later() {
 }
 
 #[test]
+fn what_expired_while_nothing_ran_goes_when_the_service_begins() {
+    everywhere(|place| {
+        let lab = Lab::new();
+        let before = weekly(place.open(), &lab);
+        before.create_record(&input(1, "old")).unwrap();
+        swept(&before);
+        // A clock that is ahead by more than a week is believed a day later.
+        for _ in 0..8 {
+            lab.turn_clock(DAY);
+            before.create_record(&input(2, "new")).ok();
+        }
+        drop(before);
+
+        let service = weekly(place.open(), &lab);
+        let report = service.initialize().unwrap();
+
+        assert_eq!(
+            (report.map(|report| report.purged_count), left(&service)),
+            (Some(1), vec!["new".to_owned()])
+        );
+    });
+}
+
+#[test]
 fn what_is_held_stays_until_it_is_released() {
     everywhere(|place| {
         let lab = Lab::new();

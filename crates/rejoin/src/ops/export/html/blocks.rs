@@ -192,10 +192,12 @@ fn code(html: &mut Html, text: &str) {
     }
     let end = text.char_indices().nth(LONGEST).map(|(end, _)| end);
     // A line feed at the very beginning of the element would be dropped.
+    html.open("div", &[("class", "code")]);
     html.open("pre", &[("tabindex", "0")]);
     html.line();
     html.text(&text[..end.unwrap_or(text.len())]);
     html.close("pre");
+    html.close("div");
     if let Some(end) = end {
         let more = count(text[end..].chars().count(), "more character", "more characters");
         html.element("p", &[("class", "aside")], &format!("… {more}. An export as JSON has all of it."));

@@ -1,7 +1,8 @@
-//! A conversation as one page: no script, nothing from elsewhere, everything that was said.
+//! A conversation as one page: nothing from elsewhere, everything that was said.
 //!
 //! Two things keep what was said from acting. The writer knows no way to write text of others other than
-//! escaped; and the page forbids itself everything but its own style sheet and the images inside of it.
+//! escaped; and the page forbids itself everything but its own style sheet, the script that copies code, and
+//! the images inside of it.
 
 mod blocks;
 mod branches;
@@ -15,11 +16,14 @@ use writer::Html;
 
 use crate::error::Result;
 use crate::formats::{SourceConversation, Tree};
-use crate::model::Role;
+use crate::model::{Block, Role};
 use crate::ops::export::shorten::brief;
 use crate::ops::export::story::{Story, count, minute};
 
 const STYLE: &str = include_str!("style.css");
+
+/// Gives every piece of code a button that copies it. Without scripts a page lacks only these buttons.
+const SCRIPT: &str = include_str!("copy.js");
 
 /// Characters of a title, and of a message in the list of contents.
 const TITLE: usize = 200;
@@ -35,6 +39,26 @@ impl Tree {
     pub fn to_html(&self) -> Result<String> {
         html(self)
     }
+
+    /// Takes out where things lie on this machine: the directory of the project and of attached files, but
+    /// not their names. What was said stays as it is.
+    pub fn hide_paths(&mut self) {
+        for conversation in &mut self.conversations {
+            conversation.header.project = None;
+        }
+        let blocks = self.messages.iter_mut().flat_map(|found| &mut found.message.blocks);
+        for block in blocks {
+            if let Block::Media(media) = block
+                && let Some(uri) = media.uri.as_mut().filter(|uri| is_local(uri))
+            {
+                *uri = uri.rsplit('/').next().unwrap_or_default().to_owned();
+            }
+        }
+    }
+}
+
+fn is_local(uri: &str) -> bool {
+    uri.starts_with('/') || uri.starts_with("~/") || uri.starts_with("file:")
 }
 
 fn html(tree: &Tree) -> Result<String> {
@@ -58,16 +82,21 @@ fn html(tree: &Tree) -> Result<String> {
         sub_agent(&mut html, tree, run, place + 1);
     }
     html.close("main");
-    html.ours("\n<footer>Exported by Rejoin. Times are in UTC.</footer>\n</body>\n</html>\n");
+    html.ours("\n<footer>Exported by Rejoin. Times are in UTC.</footer>\n<script>");
+    html.ours(SCRIPT);
+    html.ours("</script>\n</body>\n</html>\n");
     Ok(html.finish())
 }
 
-/// The browser runs the one style sheet whose hash is named, shows images that
-/// are in the page, and does nothing else.
+/// The browser applies the style sheet and runs the script whose hashes are named, shows images that are in
+/// the page, and does nothing else.
 fn head(html: &mut Html, title: &str) {
-    let hash = image::base64(&Sha256::digest(STYLE.as_bytes()));
+    let hash = |text: &str| image::base64(&Sha256::digest(text.as_bytes()));
     let policy = format!(
-        "default-src 'none'; style-src 'sha256-{hash}'; img-src data:; base-uri 'none'; form-action 'none'"
+        "default-src 'none'; style-src 'sha256-{}'; script-src 'sha256-{}'; img-src data:; base-uri 'none'; \
+         form-action 'none'",
+        hash(STYLE),
+        hash(SCRIPT)
     );
     html.ours("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
     html.open("meta", &[("http-equiv", "Content-Security-Policy"), ("content", &policy)]);

@@ -1,6 +1,6 @@
 //! Markdown that somebody wrote, as elements of ours. Tags in it are text, and images are links.
 
-use pulldown_cmark::{Alignment, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
+use pulldown_cmark::{Alignment, CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
 use crate::model::visible;
 use crate::ops::export::html::writer::Html;
@@ -8,6 +8,9 @@ use crate::ops::export::markdown::is_page;
 
 /// Deeper elements are not opened; their text is still shown. A browser gives up at five hundred.
 const DEEPEST: usize = 30;
+
+/// Characters of the name of a language.
+const LANGUAGE: usize = 30;
 
 /// Writes Markdown.
 pub(super) fn write(html: &mut Html, text: &str) {
@@ -68,7 +71,7 @@ impl Prose<'_> {
             Tag::Paragraph => self.open("p", &[]),
             Tag::Heading { level, .. } => self.open(heading(level), &[]),
             Tag::BlockQuote(_) => self.open("blockquote", &[]),
-            Tag::CodeBlock(_) => self.open("pre", &[("tabindex", "0")]),
+            Tag::CodeBlock(kind) => self.start_code(&kind),
             Tag::HtmlBlock => self.open("p", &[("class", "typed")]),
             Tag::List(None) => self.open("ul", &[]),
             Tag::List(Some(1)) => self.open("ol", &[]),
@@ -106,6 +109,17 @@ impl Prose<'_> {
         }
     }
 
+    /// Code, with the name of its language above it.
+    fn start_code(&mut self, kind: &CodeBlockKind<'_>) {
+        self.open("div", &[("class", "code")]);
+        if let CodeBlockKind::Fenced(info) = kind
+            && let Some(language) = language(info)
+        {
+            self.html.element("span", &[("class", "language")], language);
+        }
+        self.open("pre", &[("tabindex", "0")]);
+    }
+
     fn start_cell(&mut self) {
         let class = match self.alignments.get(self.cell) {
             Some(Alignment::Right) => "right",
@@ -136,7 +150,7 @@ impl Prose<'_> {
                 }
                 self.close();
             }
-            TagEnd::TableHead => {
+            TagEnd::TableHead | TagEnd::CodeBlock => {
                 self.close();
                 self.close();
             }
@@ -150,6 +164,13 @@ impl Prose<'_> {
             self.close();
         }
     }
+}
+
+/// The language in the line that opens a block of code, such as `rust,ignore`.
+fn language(info: &str) -> Option<&str> {
+    let name = info.trim().split([' ', '\t', ',', '{', '}']).next().unwrap_or_default();
+    let end = name.char_indices().nth(LANGUAGE).map_or(name.len(), |(end, _)| end);
+    (!name.is_empty()).then_some(&name[..end])
 }
 
 /// The page has three levels of headings of its own.
@@ -191,7 +212,16 @@ mod tests {
                 "<table><thead><tr><th class=\"left\">a</th><th class=\"right\">b</th></tr></thead>\
                  <tr><td class=\"left\">1</td><td class=\"right\">2</td></tr></table>",
             ),
-            ("```js\n<x>\n```", "<pre tabindex=\"0\">&lt;x&gt;\n</pre>"),
+            ("    <x>", "<div class=\"code\"><pre tabindex=\"0\">&lt;x&gt;</pre></div>"),
+            ("```\n<x>\n```", "<div class=\"code\"><pre tabindex=\"0\">&lt;x&gt;\n</pre></div>"),
+            (
+                "```rust,ignore\n<x>\n```",
+                "<div class=\"code\"><span class=\"language\">rust</span><pre tabindex=\"0\">&lt;x&gt;\n</pre></div>",
+            ),
+            (
+                "```<b>\ny\n```",
+                "<div class=\"code\"><span class=\"language\">&lt;b&gt;</span><pre tabindex=\"0\">y\n</pre></div>",
+            ),
         ];
 
         for (text, expected) in cases {
