@@ -8,6 +8,7 @@ use std::sync::atomic::AtomicBool;
 use rejoin::files::{FileContent, FileEntry, LeftOut};
 use rejoin::{Archive, ConversationId, Digest, FileSnapshot};
 
+use crate::directory_identity::directory_identity;
 use crate::error::Result;
 use crate::file_snapshots::LARGEST_FILE;
 use crate::file_snapshots::beneath::{Beneath, Place, Refusal, parts};
@@ -21,6 +22,8 @@ pub struct RestorePlan {
     beneath: Beneath,
     changes: Vec<Change>,
     contents: BTreeMap<Digest, Vec<u8>>,
+    taken_in: String,
+    is_of_here: bool,
 }
 
 /// What would become of one file.
@@ -113,7 +116,15 @@ impl RestorePlan {
                 mode: 0,
             }));
         }
-        Ok(Self { project, beneath, changes, contents })
+        let here = directory_identity(project.directory());
+        let is_of_here = here.as_ref() == Some(&manifest.identity)
+            || project.directory().to_str() == Some(manifest.directory.as_str());
+        Ok(Self { project, beneath, changes, contents, taken_in: manifest.directory, is_of_here })
+    }
+
+    /// The directory that the snapshot was taken in, if it was another one than this.
+    pub fn other_directory(&self) -> Option<&str> {
+        (!self.is_of_here).then_some(self.taken_in.as_str())
     }
 
     /// What would change, in order of path, and then the files that are new.

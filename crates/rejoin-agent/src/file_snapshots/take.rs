@@ -10,6 +10,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use rejoin::files::{FileContent, FileEntry, FileKeeper, FileManifest, LeftOut};
 use rejoin::{Archive, Block, ConversationId, FileSnapshot, Time};
 
+use crate::directory_identity::directory_identity;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_snapshots::LARGEST_FILE;
 use crate::file_snapshots::note::Omitted;
@@ -79,7 +80,10 @@ impl FileSnapshots {
             .map(|(_, snapshot, manifest)| (snapshot, manifest));
         // A list that cannot be read is not built on.
         let stored = || before.and_then(|one| files.manifest(id, &one).ok().map(|manifest| (one, manifest)));
-        let mut keeper = files.keeper(id, known.or_else(stored))?;
+        // What is known of another directory says nothing about this one.
+        let identity = directory_identity(self.project.directory());
+        let known = known.or_else(stored).filter(|(_, before)| Some(&before.identity) == identity.as_ref());
+        let mut keeper = files.keeper(id, known)?;
         let earlier = keeper.before().cloned().unwrap_or_default();
         let taken = now();
         let walked = Walked::of(&self.project, is_stopped);
@@ -99,7 +103,10 @@ impl FileSnapshots {
                 FileContent::LeftOut(why) => omitted.add(why),
             }
         }
-        let manifest = FileManifest { taken, files: found.files };
+        let directory = self.project.directory().to_string_lossy().into_owned();
+        let directory = if files.may_list(&directory) { directory } else { String::new() };
+        let identity = identity.unwrap_or_default();
+        let manifest = FileManifest { taken, directory, identity, files: found.files };
         let snapshot = keeper.finish(&manifest, walked.is_partial)?;
         let block = snapshot.to_block();
         last.taken = Some((id, snapshot, manifest));

@@ -19,6 +19,10 @@ const VERSION: u32 = 1;
 pub struct FileManifest {
     /// When looking at them began.
     pub taken: Time,
+    /// The directory they were in; empty when its path holds a secret.
+    pub directory: String,
+    /// What tells this directory from another one of this path.
+    pub identity: String,
     /// The files by path, which is relative to the project and separated by `/`.
     ///
     /// Who restores them must check each path: a manifest may come from anywhere.
@@ -86,6 +90,8 @@ struct Header {
     rejoin: String,
     version: u32,
     taken: i64,
+    directory: String,
+    identity: String,
 }
 
 /// Every other line.
@@ -149,6 +155,7 @@ impl FileManifest {
             return Err(damaged());
         }
         self.taken = Time::from_micros(header.taken);
+        (self.directory, self.identity) = (header.directory, header.identity);
         for line in lines {
             let line: Line = serde_json::from_slice(line).map_err(|cause| damaged().because(cause))?;
             if line.removed {
@@ -172,7 +179,13 @@ impl FileManifest {
         let (mut changed, mut is_changed) = (Vec::new(), false);
         for line in bytes.split_inclusive(|byte| *byte == b'\n') {
             let Ok(mut entry) = serde_json::from_slice::<Line>(line) else {
-                changed.extend_from_slice(line);
+                match serde_json::from_slice::<Header>(line) {
+                    Ok(header) if is_secret(&header.directory) => {
+                        write(&mut changed, &Header { directory: String::new(), ..header });
+                        is_changed = true;
+                    }
+                    _ => changed.extend_from_slice(line),
+                }
                 continue;
             };
             if is_secret(&entry.path) {
@@ -189,7 +202,13 @@ impl FileManifest {
 
     fn header(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
-        let header = Header { rejoin: KIND.to_owned(), version: VERSION, taken: self.taken.as_micros() };
+        let header = Header {
+            rejoin: KIND.to_owned(),
+            version: VERSION,
+            taken: self.taken.as_micros(),
+            directory: self.directory.clone(),
+            identity: self.identity.clone(),
+        };
         write(&mut bytes, &header);
         bytes
     }
@@ -247,7 +266,8 @@ mod tests {
 
     fn manifest(taken: i64, files: &[(&str, FileEntry)]) -> FileManifest {
         let files = files.iter().map(|(path, entry)| ((*path).to_owned(), *entry)).collect();
-        FileManifest { taken: Time::from_micros(taken), files }
+        let directory = "/home/ada/trip".to_owned();
+        FileManifest { taken: Time::from_micros(taken), directory, identity: "7".to_owned(), files }
     }
 
     #[test]

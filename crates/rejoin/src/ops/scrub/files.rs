@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::error::{ErrorKind, Result};
 use crate::model::{AttachmentKind, Block, ConversationId, Digest, FileSnapshot, Message};
 use crate::ops::attachment::{Detached, read};
-use crate::ops::files::{FileManifest, Object, pack, unpack};
+use crate::ops::files::{FileManifest, pack, unpack};
 use crate::ops::redact::{Redactor, Tally};
 use crate::store::{Order, Selection, Store};
 
