@@ -121,6 +121,9 @@ impl Report {
             let path = Shown::line(&outcome.path).text();
             match (&outcome.problem, &outcome.copy) {
                 (Some(problem), _) => writeln!(answer, "{path}: not restored: {problem}")?,
+                (None, Some(copy)) if self.is_new(&outcome.path) => {
+                    writeln!(answer, "{path}: set aside as {}", Shown::line(copy).text())?;
+                }
                 (None, Some(copy)) => {
                     writeln!(answer, "{path}: restored; the file before is {}", Shown::line(copy).text())?;
                 }
@@ -137,6 +140,10 @@ impl Report {
             }
         }
         Ok(())
+    }
+
+    fn is_new(&self, path: &str) -> bool {
+        self.changes.iter().any(|change| change.path == path && change.kind == ChangeKind::New)
     }
 
     fn file<'a>(&'a self, change: &'a Change) -> File<'a> {
