@@ -8,10 +8,12 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use rejoin::files::{FileEntry, FileManifest, FileStamp};
+use rejoin::store::Children;
 use rejoin::{Archive, Block, Conversation, ConversationId, Message, Role};
 use serde_json::{Value, json};
 
 use crate::model_server::{ModelServer, call, end, reply};
+use crate::vault::sealed;
 use crate::world::{Outcome, World};
 
 const TOKEN: &str = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
@@ -223,6 +225,41 @@ fn a_purge_leaves_no_byte_of_a_snapshot() {
 }
 
 #[test]
+fn a_vault_holds_no_byte_of_a_snapshot_in_the_clear_and_restores_it() {
+    let (server, world) = (obedient(), sealed());
+    let config = world.read("home/.config/rejoin/config.toml");
+    world.user_config(&format!("{config}{}", server.config()));
+    world.rejoin(["new", "--title", "Lisbon"]).run();
+    world.write("project/planted-name.txt", "word-that-is-nowhere-else\n");
+
+    let told = world.rejoin(["--allow-all-tools", "--resume", "rm planted-name.txt"]).run();
+    let listed = world.rejoin(["tree", "--json"]).run().json();
+    let message = listed["roots"][0]["id"].as_str().unwrap().to_owned();
+    let done = world.rejoin(["restore-files", &message, "--yes"]).run();
+
+    assert_eq!((told.code, done.code), (0, 0), "{told:?} {done:?}");
+    assert_eq!(world.read("project/planted-name.txt"), "word-that-is-nowhere-else\n");
+    assert_eq!(holding(&world.path("home"), "word-that-is-nowhere-else"), 0);
+    assert_eq!(holding(&world.path("home"), "planted-name"), 0);
+}
+
+#[test]
+fn a_deleted_message_takes_its_snapshot_along() {
+    let (server, world) = (obedient(), World::new());
+    let id = started(&server, &world);
+    world.write("project/a.txt", "word-that-is-nowhere-else\n");
+    talk(&world, &id, "rm a.txt");
+    let archive = world.archive();
+    let conversation: ConversationId = id.parse().unwrap();
+    let before = archive.attachments().list(conversation).unwrap().len();
+
+    let path = archive.path(conversation, None).unwrap();
+    archive.removal().delete_messages(conversation, &[path[0].id], Children::Remove, "test").unwrap();
+
+    assert_eq!((before, archive.attachments().list(conversation).unwrap().len()), (2, 0));
+}
+
+#[test]
 fn a_file_with_a_secret_is_listed_and_never_kept_or_overwritten() {
     let (server, world) = (obedient(), World::new());
     let id = started(&server, &world);
@@ -270,7 +307,6 @@ fn a_scrub_takes_a_file_out_of_every_snapshot() {
         json!([
             {"path": "a.txt", "change": "none", "reason": "it held a secret, so its content was not kept"},
             {"path": "b.txt", "change": "create"},
-            {"path": "x", "change": "new"},
         ])
     );
 }
