@@ -16,7 +16,7 @@ pub use compact::{CompactSettings, Compacted, Foreseen, Fullness, OnFailure};
 pub use directory_identity::directory_identity;
 pub use environment::Environment;
 pub use error::{Error, ErrorKind, Result};
-pub use file_snapshots::{Change, ChangeKind, FileSnapshots, NewFiles, Outcome, RestorePlan};
+pub use file_snapshots::{FileChange, FileChangeKind, FileOutcome, FileSnapshots, NewFiles, RestorePlan};
 pub use mcp::{ServerSpec, Servers};
 pub use providers::{
     Api, ApiKey, Future, Http, HttpSettings, KeyLookup, KeySource, LimitField, Listener, Offline,

@@ -12,8 +12,8 @@ use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 
 use crate::file_snapshots::COPY;
-use crate::file_snapshots::walk::Seen;
-use crate::tools::{Project, open_directory, open_in};
+use crate::file_snapshots::walk::SeenFile;
+use crate::tools::{ProjectDirectory, open_directory, open_in};
 
 /// So many copies of one file are kept at most.
 const MOST_COPIES: u32 = 1_000;
@@ -26,7 +26,7 @@ pub(super) struct Beneath {
 
 /// What is in the place of a file.
 #[derive(Debug)]
-pub(super) enum Place {
+pub(super) enum FoundFile {
     Nothing,
     File(File),
     /// A link, a directory, a pipe or a device; or one of them is on the way.
@@ -35,19 +35,19 @@ pub(super) enum Place {
 
 /// Why a file was not changed.
 #[derive(Debug)]
-pub(super) enum Refusal {
+pub(super) enum RestoreRefusal {
     /// It is not what it was.
     Changed,
     Failed(io::Error),
 }
 
-impl From<io::Error> for Refusal {
+impl From<io::Error> for RestoreRefusal {
     fn from(error: io::Error) -> Self {
         Self::Failed(error)
     }
 }
 
-impl From<Errno> for Refusal {
+impl From<Errno> for RestoreRefusal {
     fn from(error: Errno) -> Self {
         Self::Failed(error.into())
     }
@@ -68,41 +68,41 @@ pub(super) fn parts(path: &str) -> Option<(Vec<&str>, &str)> {
 }
 
 impl Beneath {
-    pub(super) fn of(project: &Project) -> io::Result<Self> {
+    pub(super) fn of(project: &ProjectDirectory) -> io::Result<Self> {
         Ok(Self { directory: open_directory(project.directory())? })
     }
 
     /// Looks at a path.
-    pub(super) fn look(&self, path: &str) -> io::Result<Place> {
+    pub(super) fn look(&self, path: &str) -> io::Result<FoundFile> {
         let (directories, name) = parts(path).ok_or(io::ErrorKind::InvalidInput)?;
         let directory = match self.directory(&directories) {
             Ok(directory) => directory,
-            Err(Errno::NOENT) => return Ok(Place::Nothing),
-            Err(Errno::NOTDIR | Errno::LOOP) => return Ok(Place::Other),
+            Err(Errno::NOENT) => return Ok(FoundFile::Nothing),
+            Err(Errno::NOTDIR | Errno::LOOP) => return Ok(FoundFile::Other),
             Err(error) => return Err(error.into()),
         };
         match rustix::fs::statat(&directory, name, AtFlags::SYMLINK_NOFOLLOW) {
-            Err(Errno::NOENT) => return Ok(Place::Nothing),
+            Err(Errno::NOENT) => return Ok(FoundFile::Nothing),
             Err(error) => return Err(error.into()),
             Ok(found) if rustix::fs::FileType::from_raw_mode(found.st_mode).is_file() => {}
-            Ok(_) => return Ok(Place::Other),
+            Ok(_) => return Ok(FoundFile::Other),
         }
-        open_in(&directory, name).map(Place::File)
+        open_in(&directory, name).map(FoundFile::File)
     }
 
     /// Puts a file where nothing is. Missing directories are made.
-    pub(super) fn create(&self, path: &str, bytes: &[u8], mode: u32) -> Result<(), Refusal> {
+    pub(super) fn create(&self, path: &str, bytes: &[u8], mode: u32) -> Result<(), RestoreRefusal> {
         let (directories, name) = parts(path).ok_or(io::Error::from(io::ErrorKind::InvalidInput))?;
         let directory = self.make_directory(&directories)?;
-        let fresh = Fresh::write(&directory, bytes, mode)?;
+        let fresh = TemporaryFile::write(&directory, bytes, mode)?;
         match rustix::fs::renameat_with(&directory, &fresh.name, &directory, name, RenameFlags::NOREPLACE) {
             Ok(()) => {}
-            Err(Errno::EXIST) => return Err(Refusal::Changed),
+            Err(Errno::EXIST) => return Err(RestoreRefusal::Changed),
             // Not every file system can refuse to replace; a link of the name can.
             Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
                 match rustix::fs::linkat(&directory, &fresh.name, &directory, name, AtFlags::empty()) {
                     Ok(()) => {}
-                    Err(Errno::EXIST) => return Err(Refusal::Changed),
+                    Err(Errno::EXIST) => return Err(RestoreRefusal::Changed),
                     Err(error) => return Err(error.into()),
                 }
             }
@@ -115,11 +115,16 @@ impl Beneath {
 
     /// Replaces a file that is as it was seen, and keeps it under another name, which is returned. Whoever
     /// reads the file meanwhile sees the old or the new, and at every moment both are there.
-    pub(super) fn replace(&self, was: &Seen, bytes: &[u8], is_executable: bool) -> Result<String, Refusal> {
+    pub(super) fn replace(
+        &self,
+        was: &SeenFile,
+        bytes: &[u8],
+        is_executable: bool,
+    ) -> Result<String, RestoreRefusal> {
         let (directories, name) = parts(&was.path).ok_or(io::Error::from(io::ErrorKind::InvalidInput))?;
         let directory = self.directory(&directories)?;
         let old = open_as(&directory, name, was)?;
-        let fresh = Fresh::write(&directory, bytes, 0o600)?;
+        let fresh = TemporaryFile::write(&directory, bytes, 0o600)?;
         adopt(&fresh.file, &old, is_executable)?;
         let (copy, is_linked) = keep(&directory, name, &old)?;
         match rustix::fs::renameat_with(&directory, &fresh.name, &directory, name, RenameFlags::EXCHANGE) {
@@ -127,7 +132,7 @@ impl Beneath {
                 // What was there goes only if it is what was kept.
                 let there = rustix::fs::statat(&directory, &fresh.name, AtFlags::SYMLINK_NOFOLLOW)?;
                 if there.st_ino != old.metadata()?.ino()
-                    || !is_linked && Seen::of(String::new(), &old.metadata()?).stamp != was.stamp
+                    || !is_linked && SeenFile::of(String::new(), &old.metadata()?).stamp != was.stamp
                 {
                     let other = rename_to_copy(&directory, &fresh.name, name)?;
                     fresh.leave();
@@ -146,7 +151,7 @@ impl Beneath {
     }
 
     /// Lets a file that is as it was seen be run, or no longer.
-    pub(super) fn set_executable(&self, was: &Seen, is_executable: bool) -> Result<(), Refusal> {
+    pub(super) fn set_executable(&self, was: &SeenFile, is_executable: bool) -> Result<(), RestoreRefusal> {
         let (directories, name) = parts(&was.path).ok_or(io::Error::from(io::ErrorKind::InvalidInput))?;
         let directory = self.directory(&directories)?;
         let file = open_as(&directory, name, was)?;
@@ -155,7 +160,7 @@ impl Beneath {
     }
 
     /// Takes a file away that is as it was seen. It stays under another name, which is returned.
-    pub(super) fn set_aside(&self, was: &Seen) -> Result<String, Refusal> {
+    pub(super) fn set_aside(&self, was: &SeenFile) -> Result<String, RestoreRefusal> {
         let (directories, name) = parts(&was.path).ok_or(io::Error::from(io::ErrorKind::InvalidInput))?;
         let directory = self.directory(&directories)?;
         drop(open_as(&directory, name, was)?);
@@ -191,13 +196,13 @@ impl Beneath {
 const FLAGS: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 /// A file under a name that stands in for its own. It goes when this does.
-struct Fresh<'a> {
+struct TemporaryFile<'a> {
     directory: &'a OwnedFd,
     name: String,
     file: File,
 }
 
-impl<'a> Fresh<'a> {
+impl<'a> TemporaryFile<'a> {
     /// Writes it, and returns once it would survive a crash.
     fn write(directory: &'a OwnedFd, bytes: &[u8], mode: u32) -> io::Result<Self> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -224,7 +229,7 @@ impl<'a> Fresh<'a> {
     }
 }
 
-impl Drop for Fresh<'_> {
+impl Drop for TemporaryFile<'_> {
     fn drop(&mut self) {
         if !self.name.is_empty() {
             let _ = rustix::fs::unlinkat(self.directory, &self.name, AtFlags::empty());
@@ -233,14 +238,14 @@ impl Drop for Fresh<'_> {
 }
 
 /// Opens a file that is as it was seen.
-fn open_as(directory: &OwnedFd, name: &str, was: &Seen) -> Result<File, Refusal> {
+fn open_as(directory: &OwnedFd, name: &str, was: &SeenFile) -> Result<File, RestoreRefusal> {
     let file = match open_in(directory, name) {
         Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(Refusal::Changed),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(RestoreRefusal::Changed),
         Err(error) => return Err(error.into()),
     };
-    let now = Seen::of(was.path.clone(), &file.metadata()?);
-    if now == *was { Ok(file) } else { Err(Refusal::Changed) }
+    let now = SeenFile::of(was.path.clone(), &file.metadata()?);
+    if now == *was { Ok(file) } else { Err(RestoreRefusal::Changed) }
 }
 
 /// Gives a file the permissions and the owner of another, but for who may run it.
@@ -257,7 +262,7 @@ fn adopt(file: &File, like: &File, is_executable: bool) -> io::Result<()> {
 }
 
 /// Keeps a file under a second name. True when it is the file itself, not a copy of its bytes.
-fn keep(directory: &OwnedFd, name: &str, file: &File) -> Result<(String, bool), Refusal> {
+fn keep(directory: &OwnedFd, name: &str, file: &File) -> Result<(String, bool), RestoreRefusal> {
     for copy in copies_of(name) {
         match rustix::fs::linkat(directory, name, directory, &copy, AtFlags::empty()) {
             Ok(()) => {
@@ -269,7 +274,7 @@ fn keep(directory: &OwnedFd, name: &str, file: &File) -> Result<(String, bool), 
             Err(Errno::PERM | Errno::ACCESS | Errno::NOTSUP | Errno::NOSYS | Errno::MLINK | Errno::INVAL) => {
                 let mut bytes = Vec::new();
                 io::Read::read_to_end(&mut &*file, &mut bytes)?;
-                let fresh = Fresh::write(directory, &bytes, file.metadata()?.mode())?;
+                let fresh = TemporaryFile::write(directory, &bytes, file.metadata()?.mode())?;
                 let copy = rename_to_copy(directory, &fresh.name, name)?;
                 fresh.leave();
                 sync(directory);

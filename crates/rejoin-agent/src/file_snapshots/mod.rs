@@ -9,9 +9,9 @@ mod restore;
 mod take;
 mod walk;
 
-pub use restore::{Change, ChangeKind, NewFiles, Outcome, RestorePlan};
+pub use restore::{FileChange, FileChangeKind, FileOutcome, NewFiles, RestorePlan};
 pub use take::FileSnapshots;
-pub(crate) use take::Taken;
+pub(crate) use take::TakenSnapshot;
 
 /// Larger files are listed, and their content is not kept.
 pub(crate) const LARGEST_FILE: u64 = 10_000_000;

@@ -11,16 +11,16 @@ use rejoin::{Archive, ConversationId, Digest, FileSnapshot};
 use crate::directory_identity::directory_identity;
 use crate::error::Result;
 use crate::file_snapshots::LARGEST_FILE;
-use crate::file_snapshots::beneath::{Beneath, Place, Refusal, parts};
-use crate::file_snapshots::walk::{Seen, Walked};
-use crate::tools::{Found, Project, unified};
+use crate::file_snapshots::beneath::{Beneath, FoundFile, RestoreRefusal, parts};
+use crate::file_snapshots::walk::{SeenFile, WalkedFiles};
+use crate::tools::{ExistingContent, ProjectDirectory, unified};
 
 /// What restoring a snapshot would change.
 #[derive(Debug)]
 pub struct RestorePlan {
-    project: Project,
+    project: ProjectDirectory,
     beneath: Beneath,
-    changes: Vec<Change>,
+    changes: Vec<FileChange>,
     contents: BTreeMap<Digest, Vec<u8>>,
     taken_in: String,
     is_of_here: bool,
@@ -28,15 +28,15 @@ pub struct RestorePlan {
 
 /// What would become of one file.
 #[derive(Clone, Debug)]
-pub struct Change {
+pub struct FileChange {
     /// Its path below the project.
     pub path: String,
     /// What would be done.
-    pub kind: ChangeKind,
+    pub kind: FileChangeKind,
     /// The change as a diff. It is not made safe to print.
     pub diff: String,
     /// The file as it is; none where there is none.
-    seen: Option<Seen>,
+    seen: Option<SeenFile>,
     content: Option<Digest>,
     mode: u32,
 }
@@ -44,7 +44,7 @@ pub struct Change {
 /// What would be done with a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum ChangeKind {
+pub enum FileChangeKind {
     /// It is replaced, and a copy of it is kept.
     Replace,
     /// It is created: it is not there any more.
@@ -59,7 +59,7 @@ pub enum ChangeKind {
 
 /// What was done with a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Outcome {
+pub struct FileOutcome {
     /// Its path below the project.
     pub path: String,
     /// Where what was there is kept.
@@ -76,7 +76,7 @@ impl RestorePlan {
         snapshot: &FileSnapshot,
         directory: &Path,
     ) -> Result<Self> {
-        let project = Project::at(directory)?;
+        let project = ProjectDirectory::at(directory)?;
         let beneath = Beneath::of(&project).map_err(|cause| {
             crate::error::Error::new(crate::error::ErrorKind::Invalid, "open the project").because(cause)
         })?;
@@ -98,18 +98,19 @@ impl RestorePlan {
         for change in &mut changes {
             let Some(digest) = change.content else { continue };
             let Some(bytes) = contents.get(&digest) else {
-                change.kind = ChangeKind::Kept("its content is not there any more".to_owned());
+                change.kind = FileChangeKind::Kept("its content is not there any more".to_owned());
                 continue;
             };
             let old = olds.remove(&change.path).flatten();
             change.diff = describe(&change.path, old, change.seen.as_ref(), bytes);
         }
         if !snapshot.is_partial {
-            let walked = Walked::of(&project, &AtomicBool::new(false));
-            let is_new = |seen: &Seen| !manifest.files.contains_key(&seen.path) && files.may_list(&seen.path);
-            changes.extend(walked.files.into_iter().filter(is_new).map(|seen| Change {
+            let walked = WalkedFiles::of(&project, &AtomicBool::new(false));
+            let is_new =
+                |seen: &SeenFile| !manifest.files.contains_key(&seen.path) && files.may_list(&seen.path);
+            changes.extend(walked.files.into_iter().filter(is_new).map(|seen| FileChange {
                 path: seen.path.clone(),
-                kind: ChangeKind::New,
+                kind: FileChangeKind::New,
                 diff: String::new(),
                 seen: Some(seen),
                 content: None,
@@ -128,41 +129,41 @@ impl RestorePlan {
     }
 
     /// What would change, in order of path, and then the files that are new.
-    pub fn changes(&self) -> &[Change] {
+    pub fn changes(&self) -> &[FileChange] {
         &self.changes
     }
 
     /// Does it. New files are set aside only if `remove_new` says so. What changed since the plan was made is
     /// left alone.
-    pub fn apply(&self, new: NewFiles) -> Result<Vec<Outcome>> {
+    pub fn apply(&self, new: NewFiles) -> Result<Vec<FileOutcome>> {
         self.project.check()?;
         let done = self.changes.iter().filter_map(|change| {
             let copy = match (&change.kind, &change.seen) {
-                (ChangeKind::Replace, Some(seen)) => {
+                (FileChangeKind::Replace, Some(seen)) => {
                     self.beneath.replace(seen, self.content(change), is_executable(change.mode)).map(Some)
                 }
-                (ChangeKind::Create, _) => {
+                (FileChangeKind::Create, _) => {
                     self.beneath.create(&change.path, self.content(change), change.mode).map(|()| None)
                 }
-                (ChangeKind::Mode, Some(seen)) => {
+                (FileChangeKind::Mode, Some(seen)) => {
                     self.beneath.set_executable(seen, is_executable(change.mode)).map(|()| None)
                 }
-                (ChangeKind::New, Some(seen)) if new == NewFiles::SetAside => {
+                (FileChangeKind::New, Some(seen)) if new == NewFiles::SetAside => {
                     self.beneath.set_aside(seen).map(Some)
                 }
                 _ => return None,
             };
             let (copy, problem) = match copy {
                 Ok(copy) => (copy, None),
-                Err(Refusal::Changed) => (None, Some("it changed meanwhile".to_owned())),
-                Err(Refusal::Failed(error)) => (None, Some(error.to_string())),
+                Err(RestoreRefusal::Changed) => (None, Some("it changed meanwhile".to_owned())),
+                Err(RestoreRefusal::Failed(error)) => (None, Some(error.to_string())),
             };
-            Some(Outcome { path: change.path.clone(), copy, problem })
+            Some(FileOutcome { path: change.path.clone(), copy, problem })
         });
         Ok(done.collect())
     }
 
-    fn content(&self, change: &Change) -> &[u8] {
+    fn content(&self, change: &FileChange) -> &[u8] {
         change.content.and_then(|digest| self.contents.get(&digest)).map_or(&[], Vec::as_slice)
     }
 }
@@ -181,12 +182,12 @@ const fn is_executable(mode: u32) -> bool {
 }
 
 /// What would become of a file, and what it holds if that can be shown; none when it is as it was.
-fn compare(beneath: &Beneath, path: &str, entry: &FileEntry) -> Option<(Change, Option<Vec<u8>>)> {
+fn compare(beneath: &Beneath, path: &str, entry: &FileEntry) -> Option<(FileChange, Option<Vec<u8>>)> {
     let change = |kind, seen, content| {
         let (path, diff) = (path.to_owned(), String::new());
-        Change { path, kind, diff, seen, content, mode: entry.mode }
+        FileChange { path, kind, diff, seen, content, mode: entry.mode }
     };
-    let kept = |why: &str| Some((change(ChangeKind::Kept(why.to_owned()), None, None), None));
+    let kept = |why: &str| Some((change(FileChangeKind::Kept(why.to_owned()), None, None), None));
     if parts(path).is_none() {
         return kept("its path leads out of the project, or into `.git`");
     }
@@ -195,17 +196,17 @@ fn compare(beneath: &Beneath, path: &str, entry: &FileEntry) -> Option<(Change, 
         Err(error) => return kept(&format!("it cannot be read: {error}")),
     };
     match (place, entry.content) {
-        (Place::Other, _) => kept("a link, a directory or a special file is in its place"),
-        (Place::Nothing, FileContent::Kept(digest)) => {
-            Some((change(ChangeKind::Create, None, Some(digest)), None))
+        (FoundFile::Other, _) => kept("a link, a directory or a special file is in its place"),
+        (FoundFile::Nothing, FileContent::Kept(digest)) => {
+            Some((change(FileChangeKind::Create, None, Some(digest)), None))
         }
-        (Place::Nothing, FileContent::LeftOut(why)) => kept(reason(why)),
-        (Place::File(file), FileContent::LeftOut(why)) => {
-            let seen = file.metadata().ok().map(|metadata| Seen::of(path.to_owned(), &metadata))?;
+        (FoundFile::Nothing, FileContent::LeftOut(why)) => kept(reason(why)),
+        (FoundFile::File(file), FileContent::LeftOut(why)) => {
+            let seen = file.metadata().ok().map(|metadata| SeenFile::of(path.to_owned(), &metadata))?;
             let is_same = (seen.size, seen.stamp.modified) == (entry.size, entry.stamp.modified);
             if is_same { None } else { kept(reason(why)) }
         }
-        (Place::File(file), FileContent::Kept(digest)) => {
+        (FoundFile::File(file), FileContent::Kept(digest)) => {
             let (seen, bytes) = match read(path, &file) {
                 Ok(read) => read,
                 Err(error) => return kept(&format!("it cannot be read: {error}")),
@@ -215,21 +216,21 @@ fn compare(beneath: &Beneath, path: &str, entry: &FileEntry) -> Option<(Change, 
             match (is_same, is_as_executable) {
                 (true, true) => None,
                 (true, false) => {
-                    let mut change = change(ChangeKind::Mode, Some(seen), None);
+                    let mut change = change(FileChangeKind::Mode, Some(seen), None);
                     let now =
                         if is_executable(entry.mode) { "can be run again" } else { "can no longer be run" };
                     change.diff = format!("{path}: {now}");
                     Some((change, None))
                 }
-                (false, _) => Some((change(ChangeKind::Replace, Some(seen), Some(digest)), bytes)),
+                (false, _) => Some((change(FileChangeKind::Replace, Some(seen), Some(digest)), bytes)),
             }
         }
     }
 }
 
 /// What a file looks like, and its bytes unless there are too many to have been kept.
-fn read(path: &str, file: &std::fs::File) -> io::Result<(Seen, Option<Vec<u8>>)> {
-    let seen = Seen::of(path.to_owned(), &file.metadata()?);
+fn read(path: &str, file: &std::fs::File) -> io::Result<(SeenFile, Option<Vec<u8>>)> {
+    let seen = SeenFile::of(path.to_owned(), &file.metadata()?);
     if seen.size > LARGEST_FILE {
         return Ok((seen, None));
     }
@@ -239,10 +240,10 @@ fn read(path: &str, file: &std::fs::File) -> io::Result<(Seen, Option<Vec<u8>>)>
 }
 
 /// The change as a diff, or in words where one side is not text.
-fn describe(path: &str, old: Option<Vec<u8>>, seen: Option<&Seen>, new: &[u8]) -> String {
+fn describe(path: &str, old: Option<Vec<u8>>, seen: Option<&SeenFile>, new: &[u8]) -> String {
     let was = match (old, seen) {
-        (Some(bytes), _) => Found::Bytes(bytes),
-        (None, None) => Found::Nothing,
+        (Some(bytes), _) => ExistingContent::Bytes(bytes),
+        (None, None) => ExistingContent::Nothing,
         (None, Some(seen)) => {
             return format!("{path}: {} bytes become {} bytes that were there", seen.size, new.len());
         }
@@ -251,8 +252,8 @@ fn describe(path: &str, old: Option<Vec<u8>>, seen: Option<&Seen>, new: &[u8]) -
         Ok(text) => unified(path, &was, text),
         Err(_) => {
             let before = match was {
-                Found::Nothing => "nothing".to_owned(),
-                Found::Bytes(bytes) => format!("{} bytes", bytes.len()),
+                ExistingContent::Nothing => "nothing".to_owned(),
+                ExistingContent::Bytes(bytes) => format!("{} bytes", bytes.len()),
             };
             format!("{path}: {before} becomes {} bytes that are not text", new.len())
         }

@@ -14,8 +14,8 @@ use crate::directory_identity::directory_identity;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_snapshots::LARGEST_FILE;
 use crate::file_snapshots::note::Omitted;
-use crate::file_snapshots::walk::{Seen, Walked};
-use crate::tools::{Project, off_thread, open};
+use crate::file_snapshots::walk::{SeenFile, WalkedFiles};
+use crate::tools::{ProjectDirectory, off_thread, open};
 
 /// A snapshot keeps no more bytes that are new; the next one goes on.
 const MOST_BYTES: u64 = 256 << 20;
@@ -28,13 +28,13 @@ const CLOCK: i64 = 2_000_000_000;
 #[derive(Clone, Debug)]
 pub struct FileSnapshots {
     archive: Archive,
-    project: Project,
-    last: Arc<Mutex<Last>>,
+    project: ProjectDirectory,
+    last: Arc<Mutex<NewestSnapshot>>,
 }
 
 /// The newest snapshot, which the next one builds on.
 #[derive(Debug, Default)]
-struct Last {
+struct NewestSnapshot {
     taken: Option<(ConversationId, FileSnapshot, FileManifest)>,
     /// What was said to be left out.
     told: Option<String>,
@@ -42,7 +42,7 @@ struct Last {
 
 /// A snapshot that was taken.
 #[derive(Debug)]
-pub(crate) struct Taken {
+pub(crate) struct TakenSnapshot {
     pub(crate) block: Block,
     /// What it leaves out, if that was not said before.
     pub(crate) note: Option<String>,
@@ -51,14 +51,18 @@ pub(crate) struct Taken {
 impl FileSnapshots {
     /// Takes snapshots of the files in a directory.
     pub fn new(archive: Archive, project: &Path) -> Result<Self> {
-        Ok(Self { archive, project: Project::at(project)?, last: Arc::default() })
+        Ok(Self { archive, project: ProjectDirectory::at(project)?, last: Arc::default() })
     }
 
     /// Takes one for a conversation. `before` is the newest that its messages have. Dropping the future ends
     /// it.
-    pub(crate) async fn take(&self, id: ConversationId, before: Option<FileSnapshot>) -> Result<Taken> {
+    pub(crate) async fn take(
+        &self,
+        id: ConversationId,
+        before: Option<FileSnapshot>,
+    ) -> Result<TakenSnapshot> {
         let (own, is_stopped) = (self.clone(), Arc::<AtomicBool>::default());
-        let stop = Stop(Arc::clone(&is_stopped));
+        let stop = StopOnDrop(Arc::clone(&is_stopped));
         let taken = off_thread(move || own.take_now(id, before, &is_stopped)).await;
         drop(stop);
         taken
@@ -69,7 +73,7 @@ impl FileSnapshots {
         id: ConversationId,
         before: Option<FileSnapshot>,
         is_stopped: &AtomicBool,
-    ) -> Result<Taken> {
+    ) -> Result<TakenSnapshot> {
         self.project.check()?;
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let files = self.archive.files();
@@ -86,14 +90,14 @@ impl FileSnapshots {
         let mut keeper = files.keeper(id, known)?;
         let earlier = keeper.before().cloned().unwrap_or_default();
         let taken = now();
-        let walked = Walked::of(&self.project, is_stopped);
+        let walked = WalkedFiles::of(&self.project, is_stopped);
         let mut omitted = Omitted {
             special: walked.special,
             unreadable: walked.unreadable,
             is_partial: walked.is_partial,
             ..Omitted::default()
         };
-        let mut found = Found { earlier: &earlier, room: MOST_BYTES, files: BTreeMap::new() };
+        let mut found = SnapshotFiles { earlier: &earlier, room: MOST_BYTES, files: BTreeMap::new() };
         for seen in walked.files {
             if is_stopped.load(Ordering::Relaxed) {
                 return Err(Error::new(ErrorKind::Invalid, "the snapshot of the files was stopped"));
@@ -113,28 +117,33 @@ impl FileSnapshots {
         let line = omitted.to_line();
         let note = line.clone().filter(|_| line != last.told);
         last.told = line;
-        Ok(Taken { block, note })
+        Ok(TakenSnapshot { block, note })
     }
 }
 
 /// Ends a snapshot that nobody waits for any more.
-struct Stop(Arc<AtomicBool>);
+struct StopOnDrop(Arc<AtomicBool>);
 
-impl Drop for Stop {
+impl Drop for StopOnDrop {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }
 }
 
 /// The files of a snapshot so far.
-struct Found<'a> {
+struct SnapshotFiles<'a> {
     earlier: &'a FileManifest,
     room: u64,
     files: BTreeMap<String, FileEntry>,
 }
 
-impl Found<'_> {
-    fn add(&mut self, from: &FileSnapshots, keeper: &mut FileKeeper<'_>, seen: Seen) -> Result<FileContent> {
+impl SnapshotFiles<'_> {
+    fn add(
+        &mut self,
+        from: &FileSnapshots,
+        keeper: &mut FileKeeper<'_>,
+        seen: SeenFile,
+    ) -> Result<FileContent> {
         if let Some(entry) = self.unchanged(&seen) {
             self.files.insert(seen.path, entry);
             return Ok(entry.content);
@@ -163,7 +172,7 @@ impl Found<'_> {
     }
 
     /// What is known of a file that has not changed since the snapshot before.
-    fn unchanged(&self, seen: &Seen) -> Option<FileEntry> {
+    fn unchanged(&self, seen: &SeenFile) -> Option<FileEntry> {
         let entry = *self.earlier.files.get(&seen.path)?;
         let is_same = (entry.size, entry.mode, entry.stamp) == (seen.size, seen.mode, seen.stamp);
         let settled = self.earlier.taken.as_micros().saturating_mul(1_000).saturating_sub(CLOCK);
@@ -173,9 +182,9 @@ impl Found<'_> {
 }
 
 /// Reads a file, with what it looked like when it was opened.
-fn read(project: &Project, path: &str) -> io::Result<(Seen, Vec<u8>)> {
+fn read(project: &ProjectDirectory, path: &str) -> io::Result<(SeenFile, Vec<u8>)> {
     let file = open(&project.directory().join(path))?;
-    let seen = Seen::of(path.to_owned(), &file.metadata()?);
+    let seen = SeenFile::of(path.to_owned(), &file.metadata()?);
     let mut bytes = Vec::new();
     if seen.size <= LARGEST_FILE {
         file.take(LARGEST_FILE + 1).read_to_end(&mut bytes)?;

@@ -7,7 +7,7 @@ use ignore::WalkBuilder;
 use rejoin::files::FileStamp;
 
 use crate::file_snapshots::is_copy;
-use crate::tools::{Project, can_be_walked};
+use crate::tools::{ProjectDirectory, can_be_walked};
 
 /// No more files are listed.
 const MOST_FILES: usize = 50_000;
@@ -17,7 +17,7 @@ const MOST_ENTRIES: usize = 200_000;
 
 /// A file as it was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Seen {
+pub(super) struct SeenFile {
     /// Below the project, separated by `/`.
     pub(super) path: String,
     pub(super) size: u64,
@@ -27,8 +27,8 @@ pub(super) struct Seen {
 
 /// What a walk found.
 #[derive(Debug, Default)]
-pub(super) struct Walked {
-    pub(super) files: Vec<Seen>,
+pub(super) struct WalkedFiles {
+    pub(super) files: Vec<SeenFile>,
     /// Links, pipes, sockets and devices.
     pub(super) special: u64,
     /// Files whose names are not text, and directories that cannot be read.
@@ -37,9 +37,9 @@ pub(super) struct Walked {
     pub(super) is_partial: bool,
 }
 
-impl Walked {
+impl WalkedFiles {
     /// Walks through a project. What its ignore files name, `.git` and copies of a restore are passed over.
-    pub(super) fn of(project: &Project, is_stopped: &AtomicBool) -> Self {
+    pub(super) fn of(project: &ProjectDirectory, is_stopped: &AtomicBool) -> Self {
         let root = project.directory();
         let mut walked = Self::default();
         if !can_be_walked(root) {
@@ -86,14 +86,14 @@ impl Walked {
                 continue;
             };
             if !is_copy(path) && metadata.is_file() {
-                walked.files.push(Seen::of(path.to_owned(), &metadata));
+                walked.files.push(SeenFile::of(path.to_owned(), &metadata));
             }
         }
         walked
     }
 }
 
-impl Seen {
+impl SeenFile {
     pub(super) fn of(path: String, metadata: &std::fs::Metadata) -> Self {
         let stamp = FileStamp {
             modified: nanoseconds(metadata.mtime(), metadata.mtime_nsec()),

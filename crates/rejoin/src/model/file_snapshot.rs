@@ -29,7 +29,7 @@ pub struct FileSnapshot {
 /// The data as it is written.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
+struct SnapshotData {
     r#type: String,
     version: u32,
     manifests: Vec<String>,
@@ -50,7 +50,7 @@ impl FileSnapshot {
 
     /// The same, of the body of a block.
     pub(crate) fn read(snapshot: &Snapshot) -> Option<Self> {
-        let written: Written = snapshot.data.to().ok()?;
+        let written: SnapshotData = snapshot.data.to().ok()?;
         if written.r#type != TYPE || written.version != VERSION || written.files > MOST_FILES {
             return None;
         }
@@ -71,7 +71,7 @@ impl FileSnapshot {
 
     pub(crate) fn to_data(&self) -> Json {
         let uris = |digests: &[Digest]| digests.iter().copied().map(uri_of).collect();
-        let written = Written {
+        let written = SnapshotData {
             r#type: TYPE.to_owned(),
             version: VERSION,
             manifests: uris(&self.manifests),

@@ -38,7 +38,7 @@ pub use export::Extent;
 #[cfg(feature = "formats")]
 pub(crate) use export::{Naming, add_to_tree, view_tree};
 pub use files::{FileContent, FileEntry, FileManifest, FileStamp, LeftOut};
-pub(crate) use files::{Object, pack as file_pack, unpack as file_unpack};
+pub(crate) use files::{PackedContent, pack as file_pack, unpack as file_unpack};
 #[cfg(feature = "formats")]
 pub use import::{Import, ImportMode, Imported, ImportedAs, ImportedConversation};
 #[cfg(feature = "formats")]

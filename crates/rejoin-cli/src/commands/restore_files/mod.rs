@@ -3,14 +3,14 @@
 mod report;
 mod snapshot;
 
-use rejoin_agent::{ChangeKind, NewFiles, RestorePlan};
+use rejoin_agent::{FileChangeKind, NewFiles, RestorePlan};
 
 use crate::context::{Consent, Context};
 use crate::error::{Failure, Kind};
 use crate::named;
-use crate::ui::consent::Shown;
+use crate::ui::consent::ConsentText;
 use crate::ui::quote;
-use report::Report;
+use report::RestoreReport;
 use snapshot::snapshot_for;
 
 /// Restore the project's files from before a message
@@ -57,22 +57,25 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
             "no snapshot of files was taken at or after message `{}`",
             message.id
         ))
-        .hint("a snapshot is taken when a tool that can change something runs, unless `snapshots.files` is off"));
+        .hint(
+            "a snapshot is taken when a tool that can change something runs, unless `snapshots.files` is off",
+        ));
     };
     let plan = RestorePlan::new(&archive, stored.id, &found.snapshot, context.config.project())?;
     if let Some(directory) = plan.other_directory().filter(|_| !args.here) {
-        let there = if directory.is_empty() { "another directory".to_owned() } else { format!("`{directory}`") };
+        let there =
+            if directory.is_empty() { "another directory".to_owned() } else { format!("`{directory}`") };
         return Err(Failure::invalid(format!("the snapshot was taken in {there}"))
             .hint("run the command there, or pass `--here` to restore into this project"));
     }
     let new = if args.remove_new { NewFiles::SetAside } else { NewFiles::Stay };
-    let mut report = Report::new(stored.id, message.id, found.message, new, &plan);
+    let mut report = RestoreReport::new(stored.id, message.id, found.message, new, &plan);
     if args.dry_run || !report.has_work() {
         return report.answer(args.dry_run, context);
     }
     let project = quote::path(context.config.project());
     let question = format!("Restore {} in {project}?", report.count());
-    context.confirm_shown(&report.lines(), &Shown::line(&question), Consent::from(args.yes))?;
+    context.confirm_shown(&report.lines(), &ConsentText::line(&question), Consent::from(args.yes))?;
     report.done = plan.apply(new)?;
     let is_whole = report.done.iter().all(|outcome| outcome.problem.is_none());
     report.answer(false, context)?;
@@ -80,10 +83,10 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
 }
 
 /// Whether a change is carried out.
-fn is_work(kind: &ChangeKind, new: NewFiles) -> bool {
+fn is_work(kind: &FileChangeKind, new: NewFiles) -> bool {
     match kind {
-        ChangeKind::Replace | ChangeKind::Create | ChangeKind::Mode => true,
-        ChangeKind::New => new == NewFiles::SetAside,
+        FileChangeKind::Replace | FileChangeKind::Create | FileChangeKind::Mode => true,
+        FileChangeKind::New => new == NewFiles::SetAside,
         _ => false,
     }
 }

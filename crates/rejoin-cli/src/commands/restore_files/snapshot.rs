@@ -7,7 +7,7 @@ use rejoin::{Archive, ConversationId, FileSnapshot, MessageId, Role, StoredMessa
 use crate::error::Failure;
 
 /// A snapshot, and the message that has it.
-pub(super) struct Found {
+pub(super) struct FoundSnapshot {
     pub(super) snapshot: FileSnapshot,
     pub(super) message: MessageId,
 }
@@ -18,7 +18,7 @@ pub(super) fn snapshot_for(
     archive: &Archive,
     id: ConversationId,
     message: MessageId,
-) -> Result<Option<Found>, Failure> {
+) -> Result<Option<FoundSnapshot>, Failure> {
     let until = archive.path(id, Some(message))?;
     let turn = until.iter().rposition(|stored| stored.message.role == Role::User).unwrap_or(0);
     let head = archive.path(id, None)?;
@@ -37,7 +37,7 @@ pub(super) fn snapshot_for(
     Ok(found)
 }
 
-fn of(stored: &StoredMessage) -> Option<Found> {
+fn of(stored: &StoredMessage) -> Option<FoundSnapshot> {
     let snapshot = stored.message.blocks.iter().find_map(FileSnapshot::of)?;
-    Some(Found { snapshot, message: stored.id })
+    Some(FoundSnapshot { snapshot, message: stored.id })
 }

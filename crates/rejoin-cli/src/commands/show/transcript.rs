@@ -6,7 +6,8 @@ use std::io::{self, Write};
 
 use rejoin::view::Compaction;
 use rejoin::{
-    Block, FileSnapshot, Json, Media, Message, MessageId, PathReader, PlainText, Role, StoredConversation, StoredMessage,
+    Block, FileSnapshot, Json, Media, Message, MessageId, PathReader, PlainText, Role, StoredConversation,
+    StoredMessage,
 };
 
 use crate::compaction::{LossesExtent, facts, losses};

@@ -10,8 +10,8 @@ use crate::archive::{Archive, ArchiveFiles};
 use crate::error::Result;
 use crate::model::{AttachmentKind, ConversationId, Digest, FileSnapshot};
 use crate::ops::{
-    Detached, FileContent, FileManifest, LeftOut, Object, Tally, cards, file_pack, file_unpack,
-    read_attachment,
+    Detached, FileContent, FileManifest, LeftOut, PackedContent, RedactionTally, cards, file_pack,
+    file_unpack, read_attachment,
 };
 
 /// A pack is stored once it has so many bytes, so that no more are held.
@@ -59,7 +59,7 @@ impl<'a> ArchiveFiles<'a> {
     /// True when a path holds nothing that redaction would take out, so that it can be listed.
     pub fn may_list(&self, path: &str) -> bool {
         let redactor = self.archive.redactor();
-        redactor.is_none_or(|redactor| redactor.name(path, &mut Tally::default()).is_none())
+        redactor.is_none_or(|redactor| redactor.name(path, &mut RedactionTally::default()).is_none())
     }
 
     /// The files that a snapshot lists.
@@ -114,7 +114,7 @@ pub struct FileKeeper<'a> {
     /// Contents that are kept already.
     known: HashSet<Digest>,
     room: u64,
-    held: Vec<Object>,
+    held: Vec<PackedContent>,
     /// The packs of this snapshot that are stored.
     packs: Vec<Digest>,
 }
@@ -133,13 +133,13 @@ impl FileKeeper<'_> {
 
     /// Keeps the content of a file, unless redaction would change it or there is no room.
     pub fn add(&mut self, bytes: Vec<u8>) -> Result<FileContent> {
-        let object = Object::of(bytes);
+        let object = PackedContent::of(bytes);
         let digest = object.digest;
         if self.known.contains(&digest) {
             return Ok(FileContent::Kept(digest));
         }
         if let (Some(redactor), Ok(text)) = (self.archive.redactor(), str::from_utf8(&object.bytes))
-            && redactor.line(text, &mut Tally::default()).is_some()
+            && redactor.line(text, &mut RedactionTally::default()).is_some()
         {
             return Ok(FileContent::LeftOut(LeftOut::Secret));
         }
@@ -199,7 +199,7 @@ impl FileKeeper<'_> {
         let files = self.archive.files();
         let mut found = Vec::new();
         files.contents(self.id, &snapshot, &wanted, |digest, bytes| {
-            found.push(Object { digest, bytes });
+            found.push(PackedContent { digest, bytes });
             Ok::<_, crate::error::Error>(())
         })?;
         self.held.extend(found);

@@ -86,7 +86,7 @@ pub enum LeftOut {
 
 /// The first line.
 #[derive(Serialize, Deserialize)]
-struct Header {
+struct ManifestHeader {
     rejoin: String,
     version: u32,
     taken: i64,
@@ -96,7 +96,7 @@ struct Header {
 
 /// Every other line.
 #[derive(Default, Serialize, Deserialize)]
-struct Line {
+struct ManifestLine {
     path: String,
     #[serde(default, skip_serializing_if = "is_default")]
     removed: bool,
@@ -125,7 +125,7 @@ impl FileManifest {
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = self.header();
         for (path, entry) in &self.files {
-            write(&mut bytes, &Line::of(path, entry));
+            write(&mut bytes, &ManifestLine::of(path, entry));
         }
         bytes
     }
@@ -135,11 +135,11 @@ impl FileManifest {
         let mut bytes = self.header();
         let header = bytes.len();
         for path in before.files.keys().filter(|path| !self.files.contains_key(*path)) {
-            write(&mut bytes, &Line { path: path.clone(), removed: true, ..Line::default() });
+            write(&mut bytes, &ManifestLine { path: path.clone(), removed: true, ..ManifestLine::default() });
         }
         for (path, entry) in &self.files {
             if before.files.get(path) != Some(entry) {
-                write(&mut bytes, &Line::of(path, entry));
+                write(&mut bytes, &ManifestLine::of(path, entry));
             }
         }
         (bytes.len() > header).then_some(bytes)
@@ -150,14 +150,16 @@ impl FileManifest {
         let damaged = || Error::corrupt("the list of a snapshot of files cannot be read");
         let mut lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
         let first = lines.next().ok_or_else(damaged)?;
-        let header: Header = serde_json::from_slice(first).map_err(|cause| damaged().because(cause))?;
+        let header: ManifestHeader =
+            serde_json::from_slice(first).map_err(|cause| damaged().because(cause))?;
         if header.rejoin != KIND || header.version != VERSION {
             return Err(damaged());
         }
         self.taken = Time::from_micros(header.taken);
         (self.directory, self.identity) = (header.directory, header.identity);
         for line in lines {
-            let line: Line = serde_json::from_slice(line).map_err(|cause| damaged().because(cause))?;
+            let line: ManifestLine =
+                serde_json::from_slice(line).map_err(|cause| damaged().because(cause))?;
             if line.removed {
                 self.files.remove(&line.path);
             } else {
@@ -178,10 +180,10 @@ impl FileManifest {
     ) -> Option<Vec<u8>> {
         let (mut changed, mut is_changed) = (Vec::new(), false);
         for line in bytes.split_inclusive(|byte| *byte == b'\n') {
-            let Ok(mut entry) = serde_json::from_slice::<Line>(line) else {
-                match serde_json::from_slice::<Header>(line) {
+            let Ok(mut entry) = serde_json::from_slice::<ManifestLine>(line) else {
+                match serde_json::from_slice::<ManifestHeader>(line) {
                     Ok(header) if is_secret(&header.directory) => {
-                        write(&mut changed, &Header { directory: String::new(), ..header });
+                        write(&mut changed, &ManifestHeader { directory: String::new(), ..header });
                         is_changed = true;
                     }
                     _ => changed.extend_from_slice(line),
@@ -202,7 +204,7 @@ impl FileManifest {
 
     fn header(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
-        let header = Header {
+        let header = ManifestHeader {
             rejoin: KIND.to_owned(),
             version: VERSION,
             taken: self.taken.as_micros(),
@@ -219,7 +221,7 @@ fn write(bytes: &mut Vec<u8>, line: &impl Serialize) {
     bytes.push(b'\n');
 }
 
-impl Line {
+impl ManifestLine {
     fn of(path: &str, entry: &FileEntry) -> Self {
         let FileStamp { modified, changed, inode } = entry.stamp;
         let (content, left_out) = match entry.content {

@@ -14,4 +14,4 @@ mod manifest;
 mod pack;
 
 pub use manifest::{FileContent, FileEntry, FileManifest, FileStamp, LeftOut};
-pub(crate) use pack::{Object, pack, unpack};
+pub(crate) use pack::{PackedContent, pack, unpack};

@@ -12,12 +12,12 @@ const VERSION: u32 = 1;
 
 /// The content of a file, and its SHA-256.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Object {
+pub(crate) struct PackedContent {
     pub(crate) digest: Digest,
     pub(crate) bytes: Vec<u8>,
 }
 
-impl Object {
+impl PackedContent {
     pub(crate) fn of(bytes: Vec<u8>) -> Self {
         Self { digest: digest_of(&bytes), bytes }
     }
@@ -25,16 +25,16 @@ impl Object {
 
 /// The first line.
 #[derive(Serialize, Deserialize)]
-struct Header {
+struct PackHeader {
     rejoin: String,
     version: u32,
     contents: Vec<(Digest, u64)>,
 }
 
 /// Contents as they are stored.
-pub(crate) fn pack(objects: &[Object]) -> Vec<u8> {
+pub(crate) fn pack(objects: &[PackedContent]) -> Vec<u8> {
     let contents = objects.iter().map(|object| (object.digest, object.bytes.len() as u64)).collect();
-    let header = Header { rejoin: KIND.to_owned(), version: VERSION, contents };
+    let header = PackHeader { rejoin: KIND.to_owned(), version: VERSION, contents };
     let mut bytes = serde_json::to_vec(&header).expect("it is plain data");
     bytes.push(b'\n');
     objects.iter().for_each(|object| bytes.extend_from_slice(&object.bytes));
@@ -42,11 +42,11 @@ pub(crate) fn pack(objects: &[Object]) -> Vec<u8> {
 }
 
 /// The contents in a stored pack. One that is not what its name says is damage.
-pub(crate) fn unpack(bytes: &[u8]) -> Result<Vec<Object>> {
+pub(crate) fn unpack(bytes: &[u8]) -> Result<Vec<PackedContent>> {
     let damaged = || Error::corrupt("the contents of a snapshot of files cannot be read");
     let end = bytes.iter().position(|byte| *byte == b'\n').ok_or_else(damaged)?;
     let (first, mut rest) = (&bytes[..end], &bytes[end + 1..]);
-    let header: Header = serde_json::from_slice(first).map_err(|cause| damaged().because(cause))?;
+    let header: PackHeader = serde_json::from_slice(first).map_err(|cause| damaged().because(cause))?;
     if header.rejoin != KIND || header.version != VERSION {
         return Err(damaged());
     }
@@ -57,7 +57,7 @@ pub(crate) fn unpack(bytes: &[u8]) -> Result<Vec<Object>> {
         if digest_of(content) != digest {
             return Err(damaged());
         }
-        objects.push(Object { digest, bytes: content.to_vec() });
+        objects.push(PackedContent { digest, bytes: content.to_vec() });
         rest = after;
     }
     if rest.is_empty() { Ok(objects) } else { Err(damaged()) }
@@ -67,8 +67,8 @@ pub(crate) fn unpack(bytes: &[u8]) -> Result<Vec<Object>> {
 mod tests {
     use super::*;
 
-    fn object(bytes: &[u8]) -> Object {
-        Object::of(bytes.to_vec())
+    fn object(bytes: &[u8]) -> PackedContent {
+        PackedContent::of(bytes.to_vec())
     }
 
     #[test]

@@ -7,30 +7,30 @@ use crate::error::{ErrorKind, Result};
 use crate::model::{AttachmentKind, Block, ConversationId, Digest, FileSnapshot, Message};
 use crate::ops::attachment::{Detached, read};
 use crate::ops::files::{FileManifest, pack, unpack};
-use crate::ops::redact::{Redactor, Tally};
+use crate::ops::redact::{RedactionTally, Redactor};
 use crate::store::{Order, Selection, Store};
 
 /// What takes the place of attachments of snapshots that hold secrets.
 #[derive(Debug, Default)]
 pub(super) struct CleanFiles {
-    by_digest: BTreeMap<Digest, (Detached, Tally)>,
+    by_digest: BTreeMap<Digest, (Detached, RedactionTally)>,
 }
 
 /// The attachments of all snapshots of a conversation.
 #[derive(Default)]
-struct Named {
+struct SnapshotAttachments {
     manifests: BTreeSet<Digest>,
     packs: BTreeSet<Digest>,
 }
 
 impl CleanFiles {
     pub(super) fn of(store: &dyn Store, redactor: &Redactor<'_>, id: ConversationId) -> Result<Self> {
-        let (named, mut clean) = (Named::of(store, id)?, Self::default());
-        let (mut secret, mut all) = (BTreeSet::new(), Tally::default());
+        let (named, mut clean) = (SnapshotAttachments::of(store, id)?, Self::default());
+        let (mut secret, mut all) = (BTreeSet::new(), RedactionTally::default());
         for digest in &named.packs {
             let bytes = whole(store, id, *digest)?;
             let Some(mut objects) = bytes.and_then(|bytes| unpack(&bytes).ok()) else { continue };
-            let mut tally = Tally::default();
+            let mut tally = RedactionTally::default();
             objects.retain(|object| {
                 let text = str::from_utf8(&object.bytes);
                 let is_secret = text.is_ok_and(|text| redactor.line(text, &mut tally).is_some());
@@ -43,7 +43,7 @@ impl CleanFiles {
         }
         for digest in &named.manifests {
             let Some(bytes) = whole(store, id, *digest)? else { continue };
-            let mut tally = Tally::default();
+            let mut tally = RedactionTally::default();
             let mut is_secret = |path: &str| redactor.name(path, &mut tally).is_some();
             if let Some(bytes) = FileManifest::without(&bytes, &secret, &mut is_secret) {
                 // What it listed may be in a pack that only an earlier message refers to.
@@ -54,7 +54,7 @@ impl CleanFiles {
         Ok(clean)
     }
 
-    fn replace(&mut self, digest: Digest, bytes: Vec<u8>, tally: Tally) {
+    fn replace(&mut self, digest: Digest, bytes: Vec<u8>, tally: RedactionTally) {
         self.by_digest.insert(digest, (Detached::new(AttachmentKind::Document, bytes), tally));
     }
 
@@ -63,7 +63,7 @@ impl CleanFiles {
     }
 
     /// Lets a snapshot refer to what is clean.
-    pub(super) fn apply(&self, block: &mut Block, tally: &mut Tally) {
+    pub(super) fn apply(&self, block: &mut Block, tally: &mut RedactionTally) {
         let Some(mut snapshot) = FileSnapshot::of(block) else { return };
         for digest in snapshot.manifests.iter_mut().chain(&mut snapshot.packs) {
             if let Some((detached, found)) = self.by_digest.get(digest) {
@@ -85,7 +85,7 @@ impl CleanFiles {
     }
 }
 
-impl Named {
+impl SnapshotAttachments {
     fn of(store: &dyn Store, id: ConversationId) -> Result<Self> {
         let mut named = Self::default();
         let all = Selection::All { order: Order::OldestFirst, offset: 0, limit: u64::MAX };
