@@ -4,6 +4,7 @@ mod compact;
 mod directory_identity;
 mod environment;
 mod error;
+mod file_snapshots;
 mod mcp;
 mod providers;
 mod summarise;
@@ -15,6 +16,7 @@ pub use compact::{CompactSettings, Compacted, Foreseen, Fullness, OnFailure};
 pub use directory_identity::directory_identity;
 pub use environment::Environment;
 pub use error::{Error, ErrorKind, Result};
+pub use file_snapshots::{FileChange, FileChangeKind, FileOutcome, FileSnapshots, NewFiles, RestorePlan};
 pub use mcp::{ServerSpec, Servers};
 pub use providers::{
     Api, ApiKey, Future, Http, HttpSettings, KeyLookup, KeySource, LimitField, Listener, Offline,

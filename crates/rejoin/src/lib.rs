@@ -58,10 +58,10 @@ pub use async_recorder::{AsyncRecorder, OpenReply, SavingState, SavingWatch, Uns
 pub use clock::{Nature, SystemNature};
 pub use error::{Error, ErrorKind, Result};
 pub use model::{
-    Attachment, AttachmentKind, Block, Branch, Conversation, ConversationId, Digest, Fields, Head, Hold,
-    Incomplete, Json, Media, MediaKind, Message, MessageId, Metrics, Origin, Other, Participant, PlainText,
-    Privacy, PrivacyNotes, Receipt, Redacted, Role, Settings, ShortId, Snapshot, Status, StoredConversation,
-    StoredMessage, Summary, Synopsis, Text, Thinking, Time, ToolCall, ToolResult, Usage,
+    Attachment, AttachmentKind, Block, Branch, Conversation, ConversationId, Digest, Fields, FileSnapshot,
+    Head, Hold, Incomplete, Json, Media, MediaKind, Message, MessageId, Metrics, Origin, Other, Participant,
+    PlainText, Privacy, PrivacyNotes, Receipt, Redacted, Role, Settings, ShortId, Snapshot, Status,
+    StoredConversation, StoredMessage, Summary, Synopsis, Text, Thinking, Time, ToolCall, ToolResult, Usage,
 };
 #[cfg(not(feature = "tracing"))]
 pub(crate) use untraced::{event as debug, event as error, event as info, event as warn};
@@ -69,10 +69,17 @@ pub mod parts {
     //! The parts of an [`Archive`](crate::Archive), each returned by the method of its name.
 
     pub use crate::archive::{
-        ArchiveAttachments, ArchiveAudit, ArchiveExports, ArchiveImports, ArchiveMaintenance, ArchiveMarks,
-        ArchiveNames, ArchiveOpenTurns, ArchiveProjects, ArchiveReader, ArchiveRedaction, ArchiveRemoval,
-        ArchiveRetention, ArchiveState, ArchiveStatus, ArchiveSubagents, ArchiveVault,
+        ArchiveAttachments, ArchiveAudit, ArchiveExports, ArchiveFiles, ArchiveImports, ArchiveMaintenance,
+        ArchiveMarks, ArchiveNames, ArchiveOpenTurns, ArchiveProjects, ArchiveReader, ArchiveRedaction,
+        ArchiveRemoval, ArchiveRetention, ArchiveState, ArchiveStatus, ArchiveSubagents, ArchiveVault,
     };
+}
+
+pub mod files {
+    //! Snapshots of a project's files: what was there, and what it held.
+
+    pub use crate::archive::FileKeeper;
+    pub use crate::ops::{FileContent, FileEntry, FileManifest, FileStamp, LeftOut};
 }
 
 pub mod view {

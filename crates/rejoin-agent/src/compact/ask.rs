@@ -155,7 +155,10 @@ fn leave_out(units: &mut Vec<MessageUnit<'_>>, least: u64) -> u64 {
 /// the project, and what the user said last.
 pub(super) fn protected(path: &[PathMessage<'_>]) -> HashSet<MessageId> {
     let is_protected = |message: &Message| {
-        let has_snapshot = message.blocks.iter().any(|block| matches!(block, Block::Snapshot(_)));
+        let has_snapshot = message
+            .blocks
+            .iter()
+            .any(|block| matches!(block, Block::Snapshot(state) if !state.is_of_files()));
         has_snapshot || message.role == Role::User && Compaction::is_preamble(&message.text())
     };
     let protected = path.iter().filter(|said| said.is_pinned || is_protected(said.message));

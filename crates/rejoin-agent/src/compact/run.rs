@@ -98,7 +98,7 @@ impl Talk {
         let Some(window) = settings.window else { return Ok(()) };
         let (estimate, said) = (self.estimate(), self.history.said());
         let stays = said.iter().filter(|said| {
-            let is_snapshot = |block: &Block| matches!(block, Block::Snapshot(_));
+            let is_snapshot = |block: &Block| matches!(block, Block::Snapshot(state) if !state.is_of_files());
             said.is_pinned || said.message.role == Role::System || said.message.blocks.iter().any(is_snapshot)
         });
         let needed = initial + stays.map(|said| estimate.message(said.message)).sum::<u64>();

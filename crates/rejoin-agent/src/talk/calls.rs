@@ -20,6 +20,7 @@ type UnderWay = FuturesUnordered<Future<'static, (usize, Instant, Output)>>;
 impl Talk {
     pub(super) async fn run_all(
         &mut self,
+        reply: &mut Message,
         calls: &[ToolCall],
         events: &mpsc::UnboundedSender<TurnEvent>,
     ) -> Vec<Message> {
@@ -43,6 +44,9 @@ impl Talk {
             match self.may(call, &prepared.plan, verdict, events).await {
                 Err(refusal) => self.settle((number, begun, refusal), &mut batch),
                 Ok(()) => {
+                    if !prepared.plan.is_harmless {
+                        self.snapshot_files(reply, events).await;
+                    }
                     let done = start(number, call, prepared, events).await;
                     self.settle(done, &mut batch);
                 }

@@ -7,6 +7,7 @@
 mod calls;
 mod cut_short;
 mod draft;
+mod files;
 mod history;
 mod last_request;
 mod memory;
@@ -21,6 +22,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::compact::{Compacted, CompactionMoment, Compactor};
 use crate::error::{ErrorKind, Result};
+use crate::file_snapshots::FileSnapshots;
 use crate::providers::{Piece, Provider, Reply, Stop, ToolSpec};
 use crate::summarise::Summariser;
 use crate::talk::calls::calls_of;
@@ -48,6 +50,10 @@ pub struct Talk {
     memory: Option<RequestMemory>,
     /// The names of the tools that were offered last.
     offered: Vec<String>,
+    /// What keeps the project's files before a turn writes.
+    files: Option<FileSnapshots>,
+    /// True once this turn has its snapshot of them.
+    has_snapshot: bool,
 }
 
 /// What happens during a turn, in order.
@@ -137,6 +143,8 @@ impl Talk {
             history,
             memory: None,
             offered: Vec::new(),
+            files: None,
+            has_snapshot: false,
         }
     }
 
@@ -166,6 +174,13 @@ impl Talk {
     #[must_use]
     pub fn with_request_memory(mut self, archive: Archive) -> Self {
         self.memory = Some(RequestMemory::new(archive));
+        self
+    }
+
+    /// Keeps the project's files before the first tool of a turn runs that may change something.
+    #[must_use]
+    pub fn with_file_snapshots(mut self, files: FileSnapshots) -> Self {
+        self.files = Some(files);
         self
     }
 
@@ -255,6 +270,7 @@ impl Talk {
         self.keep(vec![message], events).await?;
         self.note = None;
         self.compactor.begin_turn();
+        self.has_snapshot = false;
         let mut ended = Ended { stop: Stop::Done, input_tokens: 0, output_tokens: 0, took: Duration::ZERO };
         loop {
             // A reply that was paused has to be continued as it is.
@@ -283,8 +299,9 @@ impl Talk {
                 vec![reply.message]
             } else if goes_on {
                 self.draft.complete(&reply.message);
-                let results = self.run_all(&calls, events).await;
-                [vec![reply.message], results].concat()
+                let mut message = reply.message;
+                let results = self.run_all(&mut message, &calls, events).await;
+                [vec![message], results].concat()
             } else {
                 // What the provider itself stopped is not carried out.
                 reply.message.interrupted(Vec::new())

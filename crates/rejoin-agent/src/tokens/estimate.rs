@@ -161,6 +161,7 @@ impl Estimate {
             Block::Media(media) if media.kind == MediaKind::Image => parts.media = self.picture.of(media),
             // Other media are described in a line.
             Block::Media(_) => parts.media = 30,
+            Block::Snapshot(snapshot) if snapshot.is_of_files() => {}
             Block::Snapshot(snapshot) => parts.words = count(snapshot.data.as_str()),
             Block::Other(other) => {
                 parts.words = other.fields.iter().map(|(_, value)| count(value.as_str())).sum();

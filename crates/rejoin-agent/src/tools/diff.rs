@@ -18,7 +18,7 @@ const AROUND: usize = 3;
 const PATIENCE: Duration = Duration::from_millis(500);
 
 /// A unified diff from what is there to what would be there, without a newline at its end.
-pub(super) fn unified(path: &str, was: &ExistingContent, new: &str) -> String {
+pub(crate) fn unified(path: &str, was: &ExistingContent, new: &str) -> String {
     let quoted = quote(path);
     let named = format!("a/{quoted}");
     let (from, old) = match was {

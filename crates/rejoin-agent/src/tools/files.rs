@@ -15,7 +15,7 @@ use rustix::io::Errno;
 
 /// What is in the place of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum ExistingContent {
+pub(crate) enum ExistingContent {
     Nothing,
     Bytes(Vec<u8>),
 }
@@ -48,13 +48,13 @@ enum MissingDirectories {
 }
 
 /// Opens a regular file for reading. It never waits, as a pipe without a writer would make it.
-pub(super) fn open(path: &Path) -> io::Result<File> {
+pub(crate) fn open(path: &Path) -> io::Result<File> {
     let (directory, name) = parent(path, MissingDirectories::Refused)?;
     open_in(&directory, &name)
 }
 
 /// Opens a directory, to list it.
-pub(super) fn open_directory(path: &Path) -> io::Result<OwnedFd> {
+pub(crate) fn open_directory(path: &Path) -> io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     match path.file_name() {
         None => Ok(rustix::fs::openat(CWD, "/", flags, Mode::empty())?),
@@ -147,7 +147,8 @@ fn temporary_in(directory: &OwnedFd) -> io::Result<(String, File)> {
     }
 }
 
-fn open_in(directory: &OwnedFd, name: &str) -> io::Result<File> {
+/// Opens a regular file in a directory for reading, without following a link and without waiting.
+pub(crate) fn open_in(directory: &OwnedFd, name: &str) -> io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
     let file = File::from(rustix::fs::openat(directory, name, flags, Mode::empty())?);
     let kind = file.metadata()?.file_type();

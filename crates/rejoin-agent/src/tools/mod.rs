@@ -14,15 +14,21 @@ mod place;
 pub(crate) mod recall;
 mod rules;
 mod toolbox;
+mod walkable;
 
 use std::fmt;
 
 pub use builtin::Builtin;
+pub(crate) use builtin::off_thread;
 pub use call::{Decision, Output, Plan, Prepared, Subject};
 pub(crate) use capture::clip;
+pub(crate) use diff::unified;
+pub(crate) use files::{ExistingContent, open, open_directory, open_in};
 pub(crate) use input::object;
+pub(crate) use place::ProjectDirectory;
 pub use rules::{Rules, Verdict};
 pub use toolbox::Toolbox;
+pub(crate) use walkable::can_be_walked;
 
 use rejoin::Json;
 

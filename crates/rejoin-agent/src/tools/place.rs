@@ -16,7 +16,7 @@ const MOST_LINKS: usize = 40;
 
 /// The directory that tools work in.
 #[derive(Clone, Debug)]
-pub(super) struct ProjectDirectory {
+pub(crate) struct ProjectDirectory {
     directory: PathBuf,
     /// Tells the directory from another that has its path later.
     identity: Option<String>,
@@ -31,7 +31,7 @@ pub(super) struct ResolvedPath {
 }
 
 impl ProjectDirectory {
-    pub(super) fn at(directory: &Path) -> Result<Self> {
+    pub(crate) fn at(directory: &Path) -> Result<Self> {
         let attempt =
             || Error::new(ErrorKind::Invalid, format!("find the project `{}`", directory.display()));
         let directory = directory.canonicalize().map_err(|cause| attempt().because(cause))?;
@@ -41,7 +41,7 @@ impl ProjectDirectory {
 
     /// Refuses when the directory was moved away, or another one took its place:
     /// nobody agreed to anything in that one.
-    pub(super) fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self) -> Result<()> {
         let now = directory_identity(&self.directory);
         if now == self.identity {
             return Ok(());
@@ -55,7 +55,7 @@ impl ProjectDirectory {
         }))
     }
 
-    pub(super) fn directory(&self) -> &Path {
+    pub(crate) fn directory(&self) -> &Path {
         &self.directory
     }
 

@@ -24,6 +24,10 @@ macro_rules! commands {
         impl Command {
             /// Describes the command with this name to clap, without the others.
             pub(crate) fn alone(name: &str) -> Option<clap::Command> {
+                if name.contains('_') {
+                    // That is how a module is called, not its command.
+                    return None;
+                }
                 match name {
                     $(stringify!($module) => {
                         Some($module::Args::augment_args(clap::Command::default().name(stringify!($module))))
@@ -81,6 +85,7 @@ commands! {
     purge => Purge,
     rename => Rename,
     restore => Restore,
+    restore_files => RestoreFiles,
     resummarize => Resummarize,
     resume => Resume,
     rewind => Rewind,

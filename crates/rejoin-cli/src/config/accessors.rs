@@ -229,6 +229,11 @@ impl Config {
         self.texts("tools.deny")
     }
 
+    /// Whether the project's files are kept before a turn changes them.
+    pub(crate) fn keeps_files(&self) -> bool {
+        self.boolean("snapshots.files")
+    }
+
     /// How long a command may run when the model does not say.
     pub(crate) fn tools_run_limit(&self) -> Duration {
         Duration::from_secs(self.number("tools.run_seconds"))

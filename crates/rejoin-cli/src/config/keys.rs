@@ -68,6 +68,7 @@ pub(crate) const KEYS: &[ConfigKey] = &[
     key("tools.ask", ValueShape::Texts, Some("[]"), "tools that ask before running"),
     key("tools.deny", ValueShape::Texts, Some("[]"), "tools that never run"),
     key("tools.run_seconds", ValueShape::Integer { least: 1, most: 3600 }, Some("120"), "time limit in seconds for commands, unless the model sets another"),
+    key("snapshots.files", ValueShape::Boolean, Some("true"), "keep the project's files before a turn changes them, for `rejoin restore-files`"),
     key("mcp.servers.<name>.command", ValueShape::Text, None, "the command of an MCP server"),
     key("mcp.servers.<name>.arguments", ValueShape::Texts, None, "its arguments"),
     key("mcp.servers.<name>.environment", ValueShape::Variables, None, "its environment variables"),

@@ -224,6 +224,9 @@ impl Session {
             .with_compaction(compaction);
         if is_kept {
             talk = talk.with_summariser(summariser).with_request_memory(archive.clone());
+            if let Some(files) = tools::file_snapshots(context, &archive)? {
+                talk = talk.with_file_snapshots(files);
+            }
         }
         let is_new = !ready.is_resumed;
         Ok(Self { talk, archive, recorded_in: conversation, unsaved, is_new, base_url, describing })

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use rejoin::{Archive, ConversationId};
-use rejoin_agent::{Builtin, Rules, ServerSpec, Servers, Toolbox, directory_identity};
+use rejoin_agent::{Builtin, FileSnapshots, Rules, ServerSpec, Servers, Toolbox, directory_identity};
 
 use crate::context::Context;
 use crate::error::Failure;
@@ -65,6 +65,17 @@ pub(crate) fn toolbox(context: &Context, flags: &ToolFlags, project: &Path) -> R
         .with_builtin(&builtin)
         .with_servers(Servers::new(servers.collect(), project, environment))
         .with_flag(FLAG))
+}
+
+/// What keeps the project's files before a turn changes them; none when that is turned off, and in a home
+/// directory, which is no project.
+pub(crate) fn file_snapshots(context: &Context, archive: &Archive) -> Result<Option<FileSnapshots>, Failure> {
+    let project = context.config.project();
+    let home = context.surroundings.home.as_ref().and_then(|home| home.canonicalize().ok());
+    if !context.config.keeps_files() || home.is_some_and(|home| home.starts_with(project)) {
+        return Ok(None);
+    }
+    Ok(Some(FileSnapshots::new(archive.clone(), project)?))
 }
 
 /// Takes up what was decided in a conversation before, as far as it holds in this

@@ -25,6 +25,7 @@ mod events;
 mod export;
 mod faults;
 mod feed;
+mod file_snapshots;
 mod flags;
 mod fork;
 mod frame;

@@ -17,6 +17,7 @@ mod events;
 mod exact;
 #[cfg(feature = "formats")]
 mod export;
+mod files;
 mod handle;
 #[cfg(feature = "formats")]
 mod import;
@@ -50,15 +51,16 @@ use std::time::Duration;
 pub use audit::{AuditAction, AuditEntry, AuditFailure, AuditQuery};
 pub use delete::{Deleted, DeletedMessages};
 pub use events::{Event, EventKind, Events};
+pub use files::FileKeeper;
 pub use handle::Handle;
 use handle::Unstored;
 #[cfg(feature = "formats")]
 pub use imports::{DeletedHere, Imports};
 pub use name::Named;
 pub use parts::{
-    ArchiveAttachments, ArchiveAudit, ArchiveExports, ArchiveImports, ArchiveMaintenance, ArchiveMarks,
-    ArchiveNames, ArchiveOpenTurns, ArchiveProjects, ArchiveReader, ArchiveRedaction, ArchiveRemoval,
-    ArchiveRetention, ArchiveState, ArchiveStatus, ArchiveSubagents, ArchiveVault,
+    ArchiveAttachments, ArchiveAudit, ArchiveExports, ArchiveFiles, ArchiveImports, ArchiveMaintenance,
+    ArchiveMarks, ArchiveNames, ArchiveOpenTurns, ArchiveProjects, ArchiveReader, ArchiveRedaction,
+    ArchiveRemoval, ArchiveRetention, ArchiveState, ArchiveStatus, ArchiveSubagents, ArchiveVault,
 };
 pub use path_reader::PathReader;
 pub use place::{Access, Existing, Restored, Stage, StoreUrl};

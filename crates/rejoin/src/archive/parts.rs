@@ -28,6 +28,14 @@ pub struct ArchiveAttachments<'a> {
     pub(super) archive: &'a Archive,
 }
 
+/// Snapshots of a project's files.
+///
+/// [`Archive::files`] returns it.
+#[derive(Clone, Copy, Debug)]
+pub struct ArchiveFiles<'a> {
+    pub(super) archive: &'a Archive,
+}
+
 /// The audit log: what was removed, redacted and taken out of the store, by whom and why.
 ///
 /// [`Archive::audit`] returns it.
@@ -154,6 +162,11 @@ impl Archive {
     /// The attachments of conversations.
     pub const fn attachments(&self) -> ArchiveAttachments<'_> {
         ArchiveAttachments { archive: self }
+    }
+
+    /// Snapshots of a project's files.
+    pub const fn files(&self) -> ArchiveFiles<'_> {
+        ArchiveFiles { archive: self }
     }
 
     /// The audit log.

@@ -6,6 +6,7 @@ mod complete;
 mod conversation;
 mod digest;
 mod fast_parse;
+mod file_snapshot;
 mod id;
 mod injected;
 mod json;
@@ -27,6 +28,7 @@ pub use conversation::{
     StoredConversation, Synopsis,
 };
 pub use digest::Digest;
+pub use file_snapshot::FileSnapshot;
 pub use id::{ConversationId, MessageId, ShortId};
 pub(crate) use id::{SHORT_LENGTH, slug};
 #[cfg(feature = "formats")]

@@ -8,6 +8,7 @@ mod convert;
 mod diagnose;
 #[cfg(feature = "formats")]
 mod export;
+mod files;
 #[cfg(feature = "formats")]
 mod import;
 mod marker;
@@ -36,6 +37,8 @@ pub(crate) use diagnose::{diagnose_contents, diagnose_place, unusable};
 pub use export::Extent;
 #[cfg(feature = "formats")]
 pub(crate) use export::{Naming, add_to_tree, view_tree};
+pub use files::{FileContent, FileEntry, FileManifest, FileStamp, LeftOut};
+pub(crate) use files::{PackedContent, pack as file_pack, unpack as file_unpack};
 #[cfg(feature = "formats")]
 pub use import::{Import, ImportMode, Imported, ImportedAs, ImportedConversation};
 #[cfg(feature = "formats")]

@@ -18,6 +18,7 @@ use crate::error::Result;
 use crate::providers::ToolSpec;
 use crate::tools::input::{self, wrong};
 use crate::tools::place::{ProjectDirectory, ResolvedPath};
+use crate::tools::walkable::can_be_walked;
 use crate::tools::{Output, Plan, Prepared, Rules, Tool, files};
 
 /// Matches that are returned when the model does not say, and at most.
@@ -35,12 +36,6 @@ const LARGEST_FILE: u64 = 20_000_000;
 
 /// A search takes no longer.
 const PATIENCE: Duration = Duration::from_secs(30);
-
-/// What the walk itself reads in each directory, to know what to pass over.
-const IGNORE_FILES: [&str; 2] = [".gitignore", ".ignore"];
-
-/// The longest of these that is read.
-const LARGEST_IGNORE_FILE: u64 = 1 << 20;
 
 /// Why a directory is not searched.
 const UNWALKABLE: &str = "its `.gitignore` or `.ignore` is not a regular file, or too large";
@@ -258,15 +253,6 @@ impl FileSearch {
             }
         }
     }
-}
-
-/// False when the walk would wait for a pipe or read without end, because of what a
-/// directory says is to be passed over.
-fn can_be_walked(directory: &Path) -> bool {
-    IGNORE_FILES.iter().all(|name| match directory.join(name).metadata() {
-        Ok(found) => found.is_dir() || (found.is_file() && found.len() <= LARGEST_IGNORE_FILE),
-        Err(_) => true,
-    })
 }
 
 impl FileMatches {

@@ -72,7 +72,7 @@ impl Builtin {
 }
 
 /// Does work that waits for the disk on a thread for such work.
-pub(super) async fn off_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+pub(crate) async fn off_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     match tokio::task::spawn_blocking(work).await {
         Ok(outcome) => outcome,
         Err(error) => match error.try_into_panic() {

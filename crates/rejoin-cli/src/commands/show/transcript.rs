@@ -6,7 +6,8 @@ use std::io::{self, Write};
 
 use rejoin::view::Compaction;
 use rejoin::{
-    Block, Json, Media, Message, MessageId, PathReader, PlainText, Role, StoredConversation, StoredMessage,
+    Block, FileSnapshot, Json, Media, Message, MessageId, PathReader, PlainText, Role, StoredConversation,
+    StoredMessage,
 };
 
 use crate::compaction::{LossesExtent, facts, losses};
@@ -192,6 +193,11 @@ impl Transcript<'_> {
                 self.write_answer(&block.words().unwrap_or_default(), output)
             }
             Block::Media(media) => self.write_tag(&describe(media), output),
+            Block::Snapshot(snapshot) if snapshot.is_of_files() => {
+                let files = FileSnapshot::of(block).map_or(0, |snapshot| snapshot.files);
+                let files = size::count(files, "file", "files");
+                self.write_tag(&format!("snapshot of {files}; `rejoin restore-files` restores it"), output)
+            }
             Block::Snapshot(snapshot) => {
                 self.write_text(Meaning::Dim, &format!("[snapshot] {}", self.brief(&snapshot.data)), output)
             }

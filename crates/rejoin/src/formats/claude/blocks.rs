@@ -113,6 +113,7 @@ pub(super) fn write(block: &Block, whose: BlockOwner) -> Option<Value> {
             (fields, &block.extra)
         }
         Block::Media(block) => (write_media(block), &block.extra),
+        Block::Snapshot(block) if block.is_of_files() => return None,
         Block::Snapshot(block) => (
             json!({"type": "text", "text": format!("State to carry along: {}", block.data.as_str())}),
             &block.extra,

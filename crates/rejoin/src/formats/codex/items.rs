@@ -216,6 +216,7 @@ fn write_part(block: &Block, role: Role) -> Option<Value> {
     match block {
         Block::Text(text) => described(text.text.clone()),
         Block::Summary(summary) => described(summary.text.clone()),
+        Block::Snapshot(snapshot) if snapshot.is_of_files() => None,
         Block::Snapshot(snapshot) => described(format!("State to carry along: {}", snapshot.data.as_str())),
         Block::Media(media) if media.kind == MediaKind::Image && role != Role::Assistant => {
             let inline = media.data.as_ref().map(|data| format!("data:{};base64,{data}", media.mime_type));

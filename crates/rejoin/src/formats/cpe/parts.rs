@@ -164,6 +164,7 @@ impl BlockRow {
                 ),
                 _ => said(&format!("({}, {}; not written)", media.kind.as_str(), media.mime_type)),
             },
+            Block::Snapshot(block) if block.is_of_files() => None,
             Block::Snapshot(block) => said(&format!("State to carry along: {}", block.data.as_str())),
             Block::Other(other) => Self::from_other(other),
             Block::ToolResult(_) => None,

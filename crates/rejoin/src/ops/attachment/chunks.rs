@@ -142,7 +142,7 @@ pub(super) const fn put<'a>(owner: ConversationId, name: &'a [u8], bytes: Option
 }
 
 /// SHA-256 of some bytes.
-pub(super) fn digest_of(bytes: &[u8]) -> Digest {
+pub(crate) fn digest_of(bytes: &[u8]) -> Digest {
     Digest::from_bytes(Sha256::digest(bytes).into())
 }
 

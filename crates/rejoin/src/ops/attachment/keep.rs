@@ -44,6 +44,25 @@ impl AttachmentWriter<'_> {
         like.write(detached)
     }
 
+    /// Keeps what is small in one write. The cards wait for the turn that refers to them.
+    pub(crate) fn keep_at_once(&self, detached: &[Detached]) -> Result<()> {
+        let mut small = Together::default();
+        for detached in detached {
+            if detached.bytes.len() > AT_ONCE {
+                self.keep(detached)?;
+                continue;
+            }
+            let Detached { kind, digest, bytes } = detached;
+            let card = self.card(*kind, bytes.len() as u64)?;
+            for (name, piece) in card.set().names(*digest).zip(bytes.chunks(self.chunk_size())) {
+                small.blobs.insert((Space::Attachment, name), piece.to_vec());
+            }
+            small.blobs.insert((Space::State, card::name(*digest)), card.waiting(self.now).to_bytes());
+        }
+        let puts = small.puts(self.owner);
+        if puts.is_empty() { Ok(()) } else { self.store.put(&puts, Safety::Synced) }
+    }
+
     fn write(&self, Detached { kind, digest, bytes }: &Detached) -> Result<()> {
         let card = self.card(*kind, bytes.len() as u64)?;
         self.put_card(*digest, &card.clone().waiting(self.now))?;

@@ -14,7 +14,7 @@ mod unused;
 use std::collections::BTreeMap;
 
 pub(crate) use card::{CARDS, SettledCard, cards, settle};
-pub(crate) use chunks::read;
+pub(crate) use chunks::{digest_of, read};
 pub(crate) use keep::AttachmentWriter;
 pub(crate) use reference::{
     Detached, Packing, detach, detach_binary, disown, has_attachments, put_back, referred, renamed,

@@ -12,7 +12,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 
-use crate::model::{AttachmentKind, Block, Digest, Json, Media, Message, uri_of};
+use crate::model::{AttachmentKind, Block, Digest, FileSnapshot, Json, Media, Message, SOURCE, uri_of};
 use crate::ops::attachment::ReferenceOrigin;
 use crate::ops::attachment::chunks::digest_of;
 
@@ -63,10 +63,10 @@ enum TextEncoding {
 
 /// True when a message has data that is kept as an attachment, or refers to one.
 pub(crate) fn has_attachments(message: &Message) -> bool {
-    message
-        .blocks
-        .iter()
-        .any(|block| matches!(block, Block::Media(media) if is_large(media) || media.attachment().is_some()))
+    message.blocks.iter().any(|block| match block {
+        Block::Media(media) => is_large(media) || media.attachment().is_some(),
+        block => FileSnapshot::of(block).is_some(),
+    })
 }
 
 fn is_large(media: &Media) -> bool {
@@ -188,7 +188,7 @@ pub(crate) fn referred(message: &Message) -> BTreeSet<Digest> {
 
 /// The same, with who made each reference.
 pub(super) fn with_origins(message: &Message) -> impl Iterator<Item = (Digest, ReferenceOrigin)> {
-    message.blocks.iter().filter_map(|block| {
+    let media = message.blocks.iter().filter_map(|block| {
         let Block::Media(media) = block else { return None };
         let origin = if media.extra.field(FIELD).is_some() {
             ReferenceOrigin::Archive
@@ -196,7 +196,13 @@ pub(super) fn with_origins(message: &Message) -> impl Iterator<Item = (Digest, R
             ReferenceOrigin::Writer
         };
         Some((media.attachment()?, origin))
-    })
+    });
+    // A file of another program does not bring along what its snapshot refers to.
+    let is_foreign = message.extra.field(SOURCE).is_some();
+    let origin = if is_foreign { ReferenceOrigin::Writer } else { ReferenceOrigin::Archive };
+    let snapshots = message.blocks.iter().filter_map(FileSnapshot::of);
+    let files = snapshots.flat_map(|snapshot| snapshot.attachments().collect::<Vec<_>>());
+    media.chain(files.map(move |digest| (digest, origin)))
 }
 
 #[cfg(test)]

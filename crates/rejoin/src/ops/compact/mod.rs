@@ -191,6 +191,7 @@ const IMAGE_TOKENS: u64 = 1_600;
 pub(super) fn tokens_of(message: &Message, count: &CountTokens<'_>) -> u64 {
     let tokens = message.blocks.iter().map(|block| match block {
         Block::Media(media) if media.kind == MediaKind::Image => IMAGE_TOKENS,
+        Block::Snapshot(snapshot) if snapshot.is_of_files() => 0,
         Block::Snapshot(snapshot) => count(snapshot.data.as_str()),
         _ => block.words().map_or(0, |words| count(&words)),
     });

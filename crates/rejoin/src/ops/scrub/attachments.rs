@@ -7,12 +7,14 @@ use crate::model::{Block, ConversationId, Digest, Media, Message};
 use crate::ops::attachment::{Detached, Packing, read, renamed};
 use crate::ops::marker::is_text;
 use crate::ops::redact::{RedactionTally, Redactor};
+use crate::ops::scrub::files::CleanFiles;
 use crate::store::{Order, Selection, Store};
 
 /// What takes the place of attachments that hold secrets.
 #[derive(Debug, Default)]
 pub(super) struct Cleansed {
     by_name: BTreeMap<AttachmentName, Clean>,
+    files: CleanFiles,
 }
 
 /// An attachment, by what its bytes are to those who refer to it.
@@ -51,16 +53,18 @@ impl Cleansed {
                 cleansed.by_name.insert((digest, packing), Clean { detached, tally });
             }
         }
+        cleansed.files = CleanFiles::of(store, redactor, id)?;
         Ok(cleansed)
     }
 
     /// Lets a message refer to what is clean, and tells what was taken out.
     pub(super) fn apply(&self, message: &mut Message) -> RedactionTally {
         let mut tally = RedactionTally::default();
-        if self.by_name.is_empty() {
+        if self.by_name.is_empty() && self.files.is_empty() {
             return tally;
         }
         for block in &mut message.blocks {
+            self.files.apply(block, &mut tally);
             let Block::Media(media) = block else { continue };
             let name = name_of(media).filter(|_| may_be_text(media));
             let Some(clean) = name.and_then(|name| self.by_name.get(&name)) else { continue };
@@ -76,12 +80,12 @@ impl Cleansed {
 
     /// What has to be kept before messages refer to it.
     pub(super) fn clean(&self) -> impl Iterator<Item = &Detached> {
-        self.by_name.values().map(|clean| &clean.detached)
+        self.by_name.values().map(|clean| &clean.detached).chain(self.files.clean())
     }
 
     /// What must not stay.
     pub(super) fn dirty(&self) -> Vec<Digest> {
-        self.by_name.keys().map(|(digest, _)| *digest).collect()
+        self.by_name.keys().map(|(digest, _)| *digest).chain(self.files.dirty()).collect()
     }
 }
 

@@ -7,6 +7,7 @@
 
 mod attachments;
 mod blobs;
+mod files;
 mod messages;
 
 use std::collections::BTreeMap;

@@ -159,8 +159,8 @@ fn whole<'a>(said: &PathMessage<'a>) -> Viewed<'a> {
 
 /// The snapshots of a message, which survive a compaction.
 fn snapshots<'a>(said: &PathMessage<'a>) -> Option<Viewed<'a>> {
-    let blocks: Vec<Block> =
-        said.message.blocks.iter().filter(|block| matches!(block, Block::Snapshot(_))).cloned().collect();
+    let is_carried = |block: &&Block| matches!(block, Block::Snapshot(snapshot) if !snapshot.is_of_files());
+    let blocks: Vec<Block> = said.message.blocks.iter().filter(is_carried).cloned().collect();
     if blocks.is_empty() {
         return None;
     }

@@ -168,6 +168,7 @@ fn fit_block(
             BlockEdit::Drop
         }
         Block::Summary(summary) => BlockEdit::Replace(Block::text(summary.text.clone())),
+        Block::Snapshot(snapshot) if snapshot.is_of_files() => BlockEdit::Drop,
         Block::Snapshot(snapshot) => BlockEdit::Replace(carried(snapshot)),
         Block::Other(item) if is_sent(item, speaker, recipient) => BlockEdit::Keep,
         Block::Other(item) => {

@@ -89,6 +89,7 @@ fn one(html: &mut Html, message: &Message, block: &Block) {
             html.close("details");
         }
         Block::Media(media) => attachment(html, media),
+        Block::Snapshot(snapshot) if snapshot.is_of_files() => {}
         Block::Snapshot(Snapshot { data, .. }) => folded(html, "State", data),
         Block::Summary(summary) => {
             html.element("p", &[("class", "aside")], &compacted(message));

@@ -184,6 +184,7 @@ impl MarkdownPage {
                 self.answer(result);
             }
             Block::Media(media) => self.line(&attachment(media)),
+            Block::Snapshot(snapshot) if snapshot.is_of_files() => {}
             Block::Snapshot(snapshot) => self.line(&format!("*State* {}", arguments(&snapshot.data))),
             Block::Summary(summary) => {
                 self.line(&compacted(found));
