@@ -6,30 +6,62 @@ use std::fmt;
 ///
 /// A password that stands in it is used and never shown.
 #[derive(Clone, PartialEq, Eq)]
-pub struct PostgresUrl(String);
+pub struct PostgresUrl {
+    url: String,
+    /// What stands in for what the URL does not say, by the names of PostgreSQL's variables.
+    variables: Vec<(&'static str, String)>,
+}
+
+/// The variables that a store goes by.
+const VARIABLES: [&str; 9] = [
+    "HOME",
+    "PGDATABASE",
+    "PGHOST",
+    "PGPASSFILE",
+    "PGPASSWORD",
+    "PGPORT",
+    "PGSSLMODE",
+    "PGSSLROOTCERT",
+    "PGUSER",
+];
 
 impl PostgresUrl {
     /// Takes what follows `postgres:`.
     pub(crate) fn new(rest: &str) -> Self {
-        Self(format!("postgres:{rest}"))
+        Self { url: format!("postgres:{rest}"), variables: Vec::new() }
+    }
+
+    /// The same place, where PostgreSQL's variables, such as `PGPASSWORD`, stand in for what the URL does not
+    /// say. `read` returns a variable of the environment.
+    #[must_use]
+    pub(crate) fn with_variables(mut self, read: impl Fn(&str) -> Option<String>) -> Self {
+        self.variables = VARIABLES.into_iter().filter_map(|name| Some((name, read(name)?))).collect();
+        self
     }
 
     /// The whole of it, with its password.
     #[cfg(feature = "postgres")]
     pub(crate) fn revealed(&self) -> &str {
-        &self.0
+        &self.url
+    }
+
+    /// What a variable says, if it says anything.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn variable(&self, name: &str) -> Option<&str> {
+        let found = self.variables.iter().find(|(own, _)| *own == name);
+        found.map(|(_, value)| value.as_str()).filter(|value| !value.is_empty())
     }
 
     /// True when a password stands in it.
-    pub fn has_password(&self) -> bool {
-        self.to_string() != self.0
+    pub(crate) fn has_password(&self) -> bool {
+        self.to_string() != self.url
     }
 }
 
 /// The URL without its password.
 impl fmt::Display for PostgresUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (main, query) = self.0.split_once('?').unwrap_or((&self.0, ""));
+        let (main, query) = self.url.split_once('?').unwrap_or((&self.url, ""));
         let (before, rest) = main.split_once("//").map_or(("", main), |(scheme, rest)| (scheme, rest));
         // Only the last `@` ends the name and password: a password may hold others.
         match rest.rsplit_once('@').map(|(who, place)| (who.split_once(':'), who, place)) {

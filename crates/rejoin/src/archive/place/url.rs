@@ -195,6 +195,26 @@ impl StoreUrl {
         }
     }
 
+    /// True when a password stands in it.
+    pub fn has_password(&self) -> bool {
+        match self {
+            Self::Postgres(url) => url.has_password(),
+            Self::Vault(inner) => inner.has_password(),
+            Self::Sqlite(_) | Self::Jsonl(_) | Self::Memory => false,
+        }
+    }
+
+    /// The same store, where the variables that its server's own programs go by, such as `PGPASSWORD`, stand in
+    /// for what the URL does not say. `read` returns a variable of the environment.
+    #[must_use]
+    pub fn with_variables(self, read: &dyn Fn(&str) -> Option<String>) -> Self {
+        match self {
+            Self::Postgres(url) => Self::Postgres(url.with_variables(read)),
+            Self::Vault(inner) => Self::Vault(Box::new(inner.with_variables(read))),
+            other @ (Self::Sqlite(_) | Self::Jsonl(_) | Self::Memory) => other,
+        }
+    }
+
     /// How many bytes may still be written where the store lives; none when that cannot be told.
     pub fn free_bytes(&self) -> Option<u64> {
         let path = std::path::absolute(self.path()?).ok()?;

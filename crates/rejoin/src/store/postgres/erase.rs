@@ -4,6 +4,9 @@
 //! overwrites it. So the tables are written anew, which nobody may read meanwhile. A transaction that began
 //! before the removal would take the rows along; then it is left for later, and told.
 
+use std::thread;
+use std::time::{Duration, Instant};
+
 use crate::error::{ErrorKind, Result};
 use crate::store::backend::{Amendment, Batch, Edit};
 use crate::store::postgres::Postgres;
@@ -22,6 +25,9 @@ const SMALL: i64 = 64 << 20;
 
 /// How long the tables are waited for; whoever comes meanwhile waits behind.
 const PATIENCE: &str = "2s";
+
+/// How long transactions that still see what was removed are waited for.
+const HELD: Duration = Duration::from_secs(1);
 
 /// True when a commit leaves something in the files that has to go.
 pub(super) fn leaves(batch: &Batch<'_>) -> bool {
@@ -54,7 +60,8 @@ pub(super) fn note(rows: &PgRows<'_>, batch: &Batch<'_>) -> Result<()> {
 impl Postgres {
     /// Erases what is small, after a removal.
     pub(super) fn erase_if_small(&self) -> Result<()> {
-        let size = self.ask(ATTEMPT, "SELECT pg_total_relation_size('~message') + pg_total_relation_size('~blob')", &[])?;
+        let sql = "SELECT pg_total_relation_size('~message') + pg_total_relation_size('~blob')";
+        let size = self.ask(ATTEMPT, sql, &[])?;
         if size.first().is_some_and(|row| row.get::<_, i64>(0) <= SMALL) {
             self.erase()?;
         }
@@ -69,7 +76,12 @@ impl Postgres {
             return Ok(Progress::default());
         };
         let left = Progress { left: 1, ..Progress::default() };
-        if is_held(&session, removed)? {
+        let until = Instant::now() + HELD;
+        while is_held(&session, removed)? {
+            if Instant::now() < until {
+                thread::sleep(Duration::from_millis(10));
+                continue;
+            }
             tracing::warn!("an older transaction keeps what was removed");
             return Ok(left);
         }
@@ -97,9 +109,10 @@ fn is_held(session: &Session, removed: i64) -> Result<bool> {
         "SELECT 1 FROM (
              SELECT backend_xmin AS xmin FROM pg_stat_activity
              WHERE pid <> pg_backend_pid() AND (datname = current_database() OR datname IS NULL)
-             UNION ALL SELECT backend_xid FROM pg_stat_activity WHERE pid <> pg_backend_pid()
+             UNION ALL SELECT backend_xid FROM pg_stat_activity
+             WHERE pid <> pg_backend_pid() AND datname = current_database()
              UNION ALL SELECT xmin FROM pg_replication_slots
-             UNION ALL SELECT transaction FROM pg_prepared_xacts) held
+             UNION ALL SELECT transaction FROM pg_prepared_xacts WHERE database = current_database()) held
          WHERE xmin IS NOT NULL AND age(xmin) >= age($1::text::xid) LIMIT 1",
         &values![low.to_string() => TEXT],
     )?;
@@ -112,7 +125,10 @@ fn rewrite(session: &Session) -> Result<bool> {
     let rewritten = (|| {
         for table in TABLES {
             let file = format!("SELECT pg_relation_filenode('~{table}')::int8");
-            let file = || session.ask(ATTEMPT, &file, &[]).map(|rows| rows.first().map(|row| row.get::<_, i64>(0)));
+            let file = || {
+                let rows = session.ask(ATTEMPT, &file, &[])?;
+                Ok::<_, crate::error::Error>(rows.first().map(|row| row.get::<_, i64>(0)))
+            };
             let before = file()?;
             session.run(ATTEMPT, &format!("VACUUM (FULL) ~{table}"))?;
             // The server only warns those who do not own the table.

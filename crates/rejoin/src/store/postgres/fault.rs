@@ -96,6 +96,13 @@ fn is_settled(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::InvalidData)
 }
 
+/// True when nobody listens at the address.
+pub(super) fn is_refused(error: &Error) -> bool {
+    let told = innermost(error).and_then(|cause| cause.downcast_ref::<Told>());
+    let kind = told.and_then(|told| io_error(&told.0)).map(io::Error::kind);
+    matches!(kind, Some(io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound))
+}
+
 /// True when a row with this key is there already.
 pub(super) fn is_duplicate(error: &Error) -> bool {
     let told = innermost(error).and_then(|cause| cause.downcast_ref::<Told>());
@@ -153,11 +160,12 @@ pub(super) fn explained(error: Error) -> Error {
         Some("28P01") => "the server refuses the password; look at `PGPASSWORD` or `~/.pgpass`",
         Some("28000") => "the server refuses this role; make it with `createuser`, or allow it in `pg_hba.conf`",
         Some("3D000") => "there is no such database; make it with `createdb`",
-        Some("42501") => "this role may not connect; ask for `GRANT CONNECT ON DATABASE`",
+        Some("42501") => "this role has not the privileges; ask the owner of the database to `GRANT` them",
+        Some("25006") => "the server is read-only; name the one that writes with `target_session_attrs=read-write`",
         Some("53300") => "the server takes no more connections; raise `max_connections`, or use a pooler",
         Some("57P03") => "the server is starting or stopping; try again",
         Some(_) => return error,
-        None if told.0.to_string().contains("password missing") => {
+        None if told.to_string().contains("password missing") => {
             "the server asks for a password; set `PGPASSWORD`, or put it into `~/.pgpass`"
         }
         None => match io_error(&told.0).map(io::Error::kind) {

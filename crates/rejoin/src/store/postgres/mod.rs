@@ -19,6 +19,7 @@ mod find;
 mod list;
 mod messages;
 mod migrate;
+mod passwords;
 mod rows;
 mod search;
 mod server;
@@ -41,7 +42,7 @@ use crate::model::ConversationId;
 use crate::store::backend::{Backend, CommitHint, ConversationRow, Decide, DecideEach, Rows, Trim};
 use crate::store::postgres::append_cache::AppendCache;
 use crate::store::postgres::bell::Bell;
-use crate::store::postgres::fault::{Cure, cure};
+use crate::store::postgres::fault::{Cure, cure, explained};
 use crate::store::postgres::rows::{PgRows, Purpose};
 use crate::store::postgres::server::Server;
 use crate::store::postgres::settings::Settings;
@@ -97,7 +98,7 @@ impl PostgresStore {
         let session = store.server.session()?;
         migrate::migrate(&session, store.server.schema()).map_err(|error| match error.kind() {
             ErrorKind::Unsupported | ErrorKind::Invalid => error,
-            _ => error.during(format!("open `{url}`")),
+            _ => explained(error).during(format!("open `{url}`")),
         })?;
         drop(session);
         Ok(Self::over(store))

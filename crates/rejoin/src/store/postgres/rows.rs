@@ -52,6 +52,8 @@ pub(super) struct PgRows<'s> {
     pub(super) purpose: Purpose,
     /// What was found of conversations. A decision locked them, so it stays true.
     known: RefCell<HashMap<ConversationId, Option<Known>>>,
+    /// Conversations that changed otherwise than by an append.
+    changed: RefCell<Vec<ConversationId>>,
     /// True when a row was shown to a visitor.
     pub(super) has_visited: Cell<bool>,
     holds_blobs: Cell<bool>,
@@ -63,6 +65,7 @@ impl<'s> PgRows<'s> {
             session,
             purpose,
             known: RefCell::default(),
+            changed: RefCell::default(),
             has_visited: Cell::new(false),
             holds_blobs: Cell::new(false),
         }
@@ -130,13 +133,20 @@ impl<'s> PgRows<'s> {
     pub(super) fn learn(&self, id: ConversationId, known: Option<Known>) {
         match known {
             Some(known) => self.known.borrow_mut().insert(id, Some(known)),
-            None => self.known.borrow_mut().remove(&id),
+            None => {
+                self.changed.borrow_mut().push(id);
+                self.known.borrow_mut().remove(&id)
+            }
         };
     }
 
     /// What is known of the conversations that were looked at.
     pub(super) fn into_known(self) -> HashMap<ConversationId, Option<Known>> {
-        self.known.into_inner()
+        let mut known = self.known.into_inner();
+        for id in self.changed.into_inner() {
+            known.entry(id).or_default();
+        }
+        known
     }
 
     /// Keeps others from storing blobs until the end of the transaction: what a decision read of them, such as

@@ -1,6 +1,7 @@
 //! The server: a runtime that drives connections, and those at rest.
 
 use std::ops::Deref;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -11,7 +12,7 @@ use tokio_postgres::{AsyncMessage, Client, Config, Connection, NoTls, Socket};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::store::postgres::fault::{Cure, cure, explained, silent, tell};
+use crate::store::postgres::fault::{Cure, cure, explained, is_refused, silent, tell};
 use crate::store::postgres::session::Session;
 use crate::store::postgres::settings::{Encryption, Settings};
 use crate::store::postgres::tls;
@@ -38,6 +39,8 @@ pub(super) struct Server {
     schema: Arc<str>,
     prepares: bool,
     resting: Mutex<Vec<Session>>,
+    /// True once it answered: a server that was there may come back.
+    was_there: AtomicBool,
     /// How long to wait for others: connections that others hold, a leader that is not elected yet.
     pub(super) wait: Duration,
 }
@@ -61,8 +64,20 @@ impl Server {
             config.connect_timeout(DEAD / 2);
         }
         let schema = format!("{schema}.").into();
-        let (runtime, resting, wait) = (Some(runtime), Mutex::default(), wait.max(failover));
-        Ok(Self { runtime, config, tls, schema, prepares, resting, wait })
+        if prepares && config.get_options().is_none() {
+            // Whoever waits for a lock is told so before the connection counts as silent.
+            config.options(format!("-c lock_timeout={}ms", wait.max(failover).as_millis().clamp(1, 1 << 30)));
+        }
+        Ok(Self {
+            runtime: Some(runtime),
+            config,
+            tls,
+            schema,
+            prepares,
+            resting: Mutex::default(),
+            was_there: AtomicBool::new(false),
+            wait: wait.max(failover),
+        })
     }
 
     fn runtime(&self) -> &Runtime {
@@ -97,10 +112,15 @@ impl Server {
         loop {
             match self.connect(until, |_| ()) {
                 Ok(client) => {
+                    self.was_there.store(true, Ordering::Relaxed);
                     let session = Session::new(client, Arc::clone(&self.schema), self.prepares, ANSWER);
                     return Ok(Lent { server: self, session: Some(session) });
                 }
-                Err(error) if cure(&error) == Cure::None || Instant::now() + pause >= until => {
+                Err(error)
+                    if cure(&error) == Cure::None
+                        || Instant::now() + pause >= until
+                        || (is_refused(&error) && !self.was_there.load(Ordering::Relaxed)) =>
+                {
                     return Err(explained(error));
                 }
                 Err(_) => thread::sleep(pause),

@@ -10,6 +10,7 @@ use tokio_postgres::config::{Host, TargetSessionAttrs};
 
 use crate::error::{Error, Result};
 use crate::store::PostgresUrl;
+use crate::store::postgres::passwords;
 
 /// The schema of a URL that names none.
 const SCHEMA: &str = "rejoin";
@@ -67,9 +68,9 @@ impl Settings {
         let mut config = Config::from_str(&format!("{main}?{}", rest.join("&")))
             // The cause may quote the URL, and with it a password.
             .map_err(|_| Error::invalid(format!("`{url}` is not a URL of PostgreSQL")))?;
-        if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
-            config.host("127.0.0.1");
-        }
+        fill_in(&mut config, url)?;
+        let mode = mode.or_else(|| url.variable("PGSSLMODE").map(str::to_owned));
+        let root_certificates = root_certificates.or_else(|| url.variable("PGSSLROOTCERT").map(PathBuf::from));
         if config.get_hosts().len() > 1 && config.get_target_session_attrs() == TargetSessionAttrs::Any {
             config.target_session_attrs(TargetSessionAttrs::ReadWrite);
         }
@@ -79,6 +80,39 @@ impl Settings {
         let encryption = encryption(&config, mode.as_deref())?;
         Ok(Self { config, schema, prepares, encryption, root_certificates, failover })
     }
+}
+
+/// Takes from variables what the URL does not say, and a password from the file of passwords.
+fn fill_in(config: &mut Config, url: &PostgresUrl) -> Result<()> {
+    if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
+        config.host(url.variable("PGHOST").unwrap_or("127.0.0.1"));
+    }
+    if config.get_ports().is_empty()
+        && let Some(port) = url.variable("PGPORT")
+    {
+        config.port(port.parse().map_err(|_| refused(&format!("PGPORT={port}"), "use a number"))?);
+    }
+    if config.get_user().is_none() {
+        let user = url.variable("PGUSER").ok_or_else(|| refused("postgres:", "name a role, as in `postgres://ROLE@HOST/DATABASE`"))?;
+        config.user(user);
+    }
+    let user = config.get_user().unwrap_or_default().to_owned();
+    if config.get_dbname().is_none() {
+        config.dbname(url.variable("PGDATABASE").unwrap_or(&user));
+    }
+    if config.get_password().is_none() {
+        match url.variable("PGPASSWORD") {
+            Some(password) => {
+                config.password(password);
+            }
+            None => {
+                if let Some(password) = passwords::find(url, config) {
+                    config.password(password);
+                }
+            }
+        }
+    }
+    Ok(())
 }
 
 fn refused(setting: &str, why: &str) -> Error {
@@ -117,7 +151,8 @@ mod tests {
     use super::*;
 
     fn settings(rest: &str) -> Result<Settings> {
-        Settings::of(&PostgresUrl::new(rest))
+        let user = |name: &str| (name == "PGUSER").then(|| "ann".to_owned());
+        Settings::of(&PostgresUrl::new(rest).with_variables(user))
     }
 
     #[test]
@@ -143,6 +178,23 @@ mod tests {
         let told = cases.map(|query| format!("{:?}", settings(&format!("//ann:secret@db/x{query}")).err()));
 
         assert!(told.iter().all(|told| told.contains("[invalid]") && !told.contains("secret")), "{told:?}");
+    }
+
+    #[test]
+    fn variables_stand_in_for_what_the_url_does_not_say() {
+        let read = |name: &str| match name {
+            "PGHOST" => Some("elsewhere".to_owned()),
+            "PGPASSWORD" => Some("secret".to_owned()),
+            "PGUSER" => Some("ben".to_owned()),
+            _ => None,
+        };
+        let of = |rest| Settings::of(&PostgresUrl::new(rest).with_variables(read)).unwrap().config;
+
+        let (bare, named) = (of("//"), of("//ann@here/x"));
+
+        assert_eq!((bare.get_hosts(), bare.get_user()), (&[Host::Tcp("elsewhere".to_owned())][..], Some("ben")));
+        assert_eq!((bare.get_dbname(), bare.get_password()), (Some("ben"), Some(&b"secret"[..])));
+        assert_eq!((named.get_hosts(), named.get_user()), (&[Host::Tcp("here".to_owned())][..], Some("ann")));
     }
 
     #[test]

@@ -1,6 +1,11 @@
 //! PostgreSQL: real servers that the tests start.
 
+mod killed;
+mod refused;
+mod residue;
+mod search;
 pub(crate) mod server;
+mod together;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +21,7 @@ use crate::vault::{Inner, InnerPlace, Vault};
 pub(crate) struct Schema(pub(crate) String);
 
 impl Schema {
-    fn store(&self) -> PostgresStore {
+    pub(crate) fn store(&self) -> PostgresStore {
         let StoreUrl::Postgres(url) = StoreUrl::parse(&self.0).unwrap() else { panic!("{}", self.0) };
         PostgresStore::open_waiting(&url, Duration::from_secs(30)).unwrap()
     }

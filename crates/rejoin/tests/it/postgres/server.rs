@@ -55,6 +55,12 @@ pub(crate) fn shared() -> Option<&'static Server> {
     server.as_ref()
 }
 
+/// A server that nobody shares, for tests that keep transactions open: changes of others wait for those.
+pub(crate) fn own(settings: &[&str]) -> Option<Server> {
+    shared()?;
+    Some(Server::start(&installed()[0], &[QUICK, settings].concat()))
+}
+
 /// What a server may not be run as.
 fn is_root() -> bool {
     let id = Command::new("id").arg("-u").output().unwrap();
@@ -107,6 +113,10 @@ impl Server {
             .output()
             .unwrap();
         assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        // One role needs a password.
+        let rules = data.join("pg_hba.conf");
+        let all = fs::read_to_string(&rules).unwrap();
+        fs::write(&rules, format!("host all locked 127.0.0.1/32 scram-sha-256\n{all}")).unwrap();
         let settings = settings.iter().map(|setting| (*setting).to_owned()).collect();
         let mut server =
             Self { bin: bin.to_owned(), directory, port: free_port(), settings, watchdog: None };
@@ -166,7 +176,12 @@ impl Server {
         fs::write(self.directory.join("keep"), "").unwrap();
         let pid = fs::read_to_string(self.data().join("postmaster.pid")).unwrap();
         let pid = pid.lines().next().unwrap().to_owned();
+        let children = Command::new("ps").args(["-o", "pid=", "--ppid", &pid]).output().unwrap();
         assert!(Command::new("kill").args(["-KILL", &pid]).status().unwrap().success());
+        for child in String::from_utf8(children.stdout).unwrap().split_whitespace() {
+            // It may have ended by itself.
+            let _ = Command::new("kill").args(["-KILL", child]).stderr(Stdio::null()).status();
+        }
         let mut watchdog = self.watchdog.take().unwrap();
         drop(watchdog.stdin.take());
         watchdog.wait().unwrap();

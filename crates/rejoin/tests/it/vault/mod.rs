@@ -15,7 +15,7 @@ mod tamper;
 mod together;
 mod two_hands;
 mod unowned;
-mod write;
+pub(crate) mod write;
 
 use std::sync::Arc;
 

@@ -8,27 +8,27 @@ use rejoin::{ConversationId, Digest, Message, MessageId, Result, Time};
 
 use crate::look::ReadMessage;
 
-pub(super) const NOW: Time = Time::from_micros(1_800_000_000_000_000);
+pub(crate) const NOW: Time = Time::from_micros(1_800_000_000_000_000);
 
-pub(super) fn conversation(number: u8) -> ConversationId {
+pub(crate) fn conversation(number: u8) -> ConversationId {
     ConversationId::new(NOW, [number; 10])
 }
 
 /// A message: its id and its digest, which is chained as the archive does it.
 #[derive(Clone, Copy)]
-pub(super) struct Said {
-    pub(super) id: MessageId,
-    pub(super) digest: Digest,
+pub(crate) struct Said {
+    pub(crate) id: MessageId,
+    pub(crate) digest: Digest,
 }
 
 /// Opens a conversation without messages.
-pub(super) fn open(store: &dyn Store, id: ConversationId) {
+pub(crate) fn open(store: &dyn Store, id: ConversationId) {
     let opening = Opening { facets: &Facets::default(), header: "{}", created: NOW };
     append(store, id, Some(opening), &[], Some("")).unwrap();
 }
 
 /// Appends one message with a name under another.
-pub(super) fn say(
+pub(crate) fn say(
     store: &dyn Store,
     id: ConversationId,
     name: &str,
@@ -40,7 +40,7 @@ pub(super) fn say(
 }
 
 /// Appends messages in one turn; the first is labelled when there is a label.
-pub(super) fn append(
+pub(crate) fn append(
     store: &dyn Store,
     id: ConversationId,
     opening: Option<Opening<'_>>,
@@ -74,7 +74,7 @@ pub(super) fn append(
 }
 
 /// Every message of a conversation.
-pub(super) fn messages(store: &dyn Read, id: ConversationId) -> Result<Vec<ReadMessage>> {
+pub(crate) fn messages(store: &dyn Read, id: ConversationId) -> Result<Vec<ReadMessage>> {
     let mut all = Vec::new();
     let everything = Selection::All { order: Order::OldestFirst, offset: 0, limit: u64::MAX };
     store.read(id, everything, &mut |seen| {
@@ -85,7 +85,7 @@ pub(super) fn messages(store: &dyn Read, id: ConversationId) -> Result<Vec<ReadM
 }
 
 /// The inner names of all conversations, oldest change first.
-pub(super) fn inner_names(inner: &dyn Read) -> Vec<ConversationId> {
+pub(crate) fn inner_names(inner: &dyn Read) -> Vec<ConversationId> {
     let mut names: Vec<ConversationId> = Vec::new();
     for change in inner.changes(0, std::time::Duration::ZERO).unwrap() {
         if !names.contains(&change.conversation) {
