@@ -33,9 +33,12 @@ impl Context {
             Failure::from(error).or_hint("run `rejoin config get store` to see where this comes from")
         })?;
         let setting = self.config.setting("store");
-        if url.has_password() && setting.is_some_and(|setting| matches!(setting.origin, Origin::Flag(_))) {
-            return Err(Failure::invalid("other users of this machine can read a password in a command's arguments")
-                .hint("put it into `PGPASSWORD`, `~/.pgpass` or the configuration file"));
+        if url.has_password() && setting.is_some_and(|setting| matches!(setting.origin, ValueOrigin::Flag(_)))
+        {
+            return Err(Failure::invalid(
+                "other users of this machine can read a password in a command's arguments",
+            )
+            .hint("put it into `PGPASSWORD`, `~/.pgpass` or the configuration file"));
         }
         let variables = &self.surroundings.variables;
         Ok(url.with_variables(&|name| variables.get(name)?.clone().into_string().ok()))

@@ -31,8 +31,8 @@ impl PostgresUrl {
         Self { url: format!("postgres:{rest}"), variables: Vec::new() }
     }
 
-    /// The same place, where PostgreSQL's variables, such as `PGPASSWORD`, stand in for what the URL does not
-    /// say. `read` returns a variable of the environment.
+    /// The same place, where PostgreSQL's variables, such as `PGPASSWORD`, stand in for what the URL does
+    /// not say. `read` returns a variable of the environment.
     #[must_use]
     pub(crate) fn with_variables(mut self, read: impl Fn(&str) -> Option<String>) -> Self {
         self.variables = VARIABLES.into_iter().filter_map(|name| Some((name, read(name)?))).collect();
@@ -102,8 +102,7 @@ mod tests {
             (url.to_string(), format!("{url:?}"), url.has_password())
         });
 
-        let expected =
-            cases.map(|(_, shown, has)| (shown.to_owned(), format!("PostgresUrl({shown})"), has));
+        let expected = cases.map(|(_, shown, has)| (shown.to_owned(), format!("PostgresUrl({shown})"), has));
         assert_eq!(shown, expected);
     }
 }

@@ -108,7 +108,7 @@ fn everything(
 ) -> Result<PurgeOutcome, Failure> {
     let count = archive.maintenance().survey()?.conversations.len() as u64;
     let counted = size::count(count, "conversation", "conversations");
-    let shown = ConsentText::line(&format!("This store will be emptied: {}", context.config.store()));
+    let shown = ConsentText::line(&format!("This store will be emptied: {}", context.store_url()?));
     let question = ConsentText::line(&format!("Purge {counted} of all projects permanently?"));
     context.confirm_shown(&ConsentLine::report(&shown), &question, consent)?;
     let progress = context.progress("Purging conversations", Unit::Items, Some(count));

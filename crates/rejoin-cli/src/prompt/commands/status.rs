@@ -78,7 +78,10 @@ fn money(prompt: &Prompt<'_>) -> String {
 
 fn store(prompt: &Prompt<'_>) -> String {
     match prompt.keeping {
-        Keeping::Kept => clean::line(prompt.context.config.store()),
+        Keeping::Kept => match prompt.context.store_url() {
+            Ok(url) => clean::line(&url.to_string()),
+            Err(_) => clean::line(prompt.context.config.store()),
+        },
         Keeping::Incognito | Keeping::Off => "memory".to_owned(),
     }
 }

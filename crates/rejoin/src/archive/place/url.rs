@@ -80,7 +80,9 @@ impl StoreUrl {
             ("sqlite", path) => Ok(Self::Sqlite(path.into())),
             ("jsonl", path) => Ok(Self::Jsonl(path.into())),
             ("memory", "") => Ok(Self::Memory),
-            ("postgres" | "postgresql", rest) if rest.starts_with("//") => Ok(Self::Postgres(PostgresUrl::new(rest))),
+            ("postgres" | "postgresql", rest) if rest.starts_with("//") => {
+                Ok(Self::Postgres(PostgresUrl::new(rest)))
+            }
             ("postgres" | "postgresql", _) => {
                 Err(Error::invalid("`postgres:` needs a server, as in `postgres://localhost/history`"))
             }

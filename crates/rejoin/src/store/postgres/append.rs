@@ -1,16 +1,17 @@
 //! An append: one statement, which is one round trip and one transaction.
 //!
-//! It changes nothing unless the conversation is as the decision saw it: its revision guards everything else.
+//! It changes nothing unless the conversation is as the decision saw it: its revision guards everything
+//! else.
 
 use crate::error::{Error, Result};
 use crate::store::backend::{Append, Batch, NewMessage};
 use crate::store::postgres::append_cache::Known;
-use crate::store::postgres::blob::{Columns, parts};
-use crate::store::postgres::change::{Noted, Stamped};
+use crate::store::postgres::blob::{BlobColumns, parts};
+use crate::store::postgres::change::{ChangeColumns, ChangeTag};
 use crate::store::postgres::rows::{FORKED, PINNED, UNINDEXED};
-use crate::store::postgres::session::Session;
-use crate::store::postgres::value::{Uuid, Value, values};
-use crate::store::postgres::words::Indexed;
+use crate::store::postgres::session::PgSession;
+use crate::store::postgres::value::{TypedValue, Uuid, values};
+use crate::store::postgres::words::MessageWords;
 use crate::store::{Facets, Safety};
 
 pub(super) const ATTEMPT: &str = "append a turn";
@@ -51,20 +52,20 @@ const BLOBS: usize = 40;
 
 /// How an append is stored.
 #[derive(Clone, Copy)]
-pub(super) struct Manner {
-    pub(super) stamped: Stamped,
+pub(super) struct AppendManner {
+    pub(super) stamped: ChangeTag,
     pub(super) safety: Safety,
 }
 
 /// Stores an append that was decided on what is known; false when that is out of date.
 pub(super) fn append(
-    session: &Session,
+    session: &PgSession,
     (append, batch): (&Append<'_>, &Batch<'_>),
     known: &Known,
-    manner: Manner,
+    manner: AppendManner,
 ) -> Result<bool> {
     let statement = statement(append, batch, manner.safety);
-    let columns = Messages::of(append);
+    let columns = MessageColumns::of(append);
     let opening = append.opening.as_ref();
     let (facets, id) = (opening.map(|opening| opening.facets), Uuid::from(append.conversation));
     let text = |of: fn(&Facets) -> &str| facets.map(of);
@@ -73,14 +74,13 @@ pub(super) fn append(
     let (short, branch) = (short.as_str(), append.branch);
     let (project, kind) = (text(|facets| &facets.project), text(|facets| &facets.kind));
     let slug = text(|facets| &facets.slug);
-    let (status, hold) =
-        (facets.map(|facets| facets.status as i16), facets.map(|facets| facets.hold as i16));
+    let (status, hold) = (facets.map(|facets| facets.status as i16), facets.map(|facets| facets.hold as i16));
     let expires = facets.and_then(|facets| Some(facets.expires?.as_micros()));
     let (created, header) =
         (opening.map(|opening| opening.created.as_micros()), opening.map(|opening| opening.header));
     let (many, active) = (append.messages.len() as i64, append.active.as_micros());
     let branch = branch.as_ref().map(|branch| branch.as_str());
-    let mut values: Vec<Value<'_>> = values![
+    let mut values: Vec<TypedValue<'_>> = values![
         id => UUID, known.revision => INT8, many => INT8, columns.size => INT8, columns.roots => INT8,
         head => INT8, append.first => BYTEA, append.last => BYTEA, active => INT8,
         short => TEXT, project => TEXT, kind => TEXT, slug => TEXT, status => INT2, hold => INT2,
@@ -89,10 +89,10 @@ pub(super) fn append(
     .to_vec();
     values.extend(columns.values());
     values.extend(values![branch => TEXT]);
-    let noted = batch.change.as_ref().map(|entry| Noted::of(entry, manner.stamped));
+    let noted = batch.change.as_ref().map(|entry| ChangeColumns::of(entry, manner.stamped));
     let noted = noted.ok_or_else(|| Error::invalid("an append without an entry in the log"))?;
     values.extend(noted.values());
-    let blobs = Columns::of(&batch.blobs);
+    let blobs = BlobColumns::of(&batch.blobs);
     if !batch.blobs.is_empty() {
         values.extend(blobs.values());
     }
@@ -102,7 +102,7 @@ pub(super) fn append(
 
 fn statement(append: &Append<'_>, batch: &Batch<'_>, safety: Safety) -> String {
     let grown = if append.opening.is_some() { MADE } else { GREW };
-    let noted = Noted::sql(CHANGE, "grown");
+    let noted = ChangeColumns::sql(CHANGE, "grown");
     let blobs = if batch.blobs.is_empty() { String::new() } else { format!(", {}", parts(BLOBS, "grown")) };
     let lax = match safety {
         Safety::Synced => "",
@@ -113,7 +113,7 @@ fn statement(append: &Append<'_>, batch: &Batch<'_>, safety: Safety) -> String {
 
 /// Messages as columns.
 #[derive(Default)]
-struct Messages<'a> {
+struct MessageColumns<'a> {
     seqs: Vec<i64>,
     ids: Vec<&'a str>,
     parents: Vec<Option<i64>>,
@@ -132,7 +132,7 @@ struct Messages<'a> {
     roots: i64,
 }
 
-impl<'a> Messages<'a> {
+impl<'a> MessageColumns<'a> {
     fn of(append: &'a Append<'_>) -> Self {
         let mut columns = Self::default();
         let start = append.messages.first().map_or(1, |message| message.seq);
@@ -148,7 +148,7 @@ impl<'a> Messages<'a> {
     }
 
     fn push(&mut self, message: &'a NewMessage<'_>) {
-        let indexed = Indexed::of(message.body);
+        let indexed = MessageWords::of(message.body);
         self.seqs.push(message.seq.into());
         self.ids.push(message.id.as_str());
         self.parents.push(message.parent.map(|(_, parent)| parent.into()));
@@ -178,7 +178,7 @@ impl<'a> Messages<'a> {
         }
     }
 
-    fn values(&self) -> [Value<'_>; 14] {
+    fn values(&self) -> [TypedValue<'_>; 14] {
         values![
             self.seqs => INT8_ARRAY, self.ids => TEXT_ARRAY, self.parents => INT8_ARRAY,
             self.children => INT8_ARRAY, self.depths => INT8_ARRAY, self.turns => INT8_ARRAY,

@@ -1,4 +1,5 @@
-//! What a handle remembers of the conversations it wrote, so that the next append needs no look at the server.
+//! What a handle remembers of the conversations it wrote, so that the next append needs no look at the
+//! server.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -7,7 +8,6 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::model::{ConversationId, Digest, MessageId, Time};
 use crate::store::backend::{Append, ConversationRow, Node, Presence, Rows, State, VisitMessage, Which};
 use crate::store::{BlobNames, Space, VisitBlob};
-
 
 /// So many conversations are remembered; a server writes in many at once.
 const CONVERSATIONS: usize = 512;

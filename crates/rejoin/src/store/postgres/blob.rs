@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::error::Result;
 use crate::model::ConversationId;
 use crate::store::postgres::rows::PgRows;
-use crate::store::postgres::value::{Uuid, Value, values};
+use crate::store::postgres::value::{TypedValue, Uuid, values};
 use crate::store::{BlobNames, Put, Space, VisitBlob};
 
 const ATTEMPT: &str = "read blobs";
@@ -24,7 +24,8 @@ pub(super) fn get(
 ) -> Result<()> {
     let (owner, space, start) = (Uuid::owner(owner), space.number() as i16, named.start());
     let one = "SELECT name, bytes FROM ~blob WHERE owner = $1 AND space = $2 AND name = $3";
-    let all = "SELECT name, bytes FROM ~blob WHERE owner = $1 AND space = $2 AND substr(name, 1, length($3)) = $3
+    let all =
+        "SELECT name, bytes FROM ~blob WHERE owner = $1 AND space = $2 AND substr(name, 1, length($3)) = $3
         AND name >= $3 ORDER BY name";
     let sql = match named {
         BlobNames::One(_) => one,
@@ -36,7 +37,7 @@ pub(super) fn get(
 
 /// What becomes of blobs, as columns: each blob once, as the last to name it says.
 #[derive(Default)]
-pub(super) struct Columns {
+pub(super) struct BlobColumns {
     pub(super) owners: Vec<Uuid>,
     pub(super) spaces: Vec<i16>,
     pub(super) names: Vec<Vec<u8>>,
@@ -44,7 +45,7 @@ pub(super) struct Columns {
     pub(super) bytes: Vec<Option<Vec<u8>>>,
 }
 
-impl Columns {
+impl BlobColumns {
     pub(super) fn of(blobs: &[Put<'_>]) -> Self {
         // In order of their keys, so that two commits cannot wait for each other.
         let mut last = BTreeMap::new();
@@ -61,7 +62,7 @@ impl Columns {
         columns
     }
 
-    pub(super) fn values(&self) -> [Value<'_>; 4] {
+    pub(super) fn values(&self) -> [TypedValue<'_>; 4] {
         values![
             self.owners => UUID_ARRAY, self.spaces => INT2_ARRAY, self.names => BYTEA_ARRAY,
             self.bytes => BYTEA_ARRAY,
@@ -69,8 +70,8 @@ impl Columns {
     }
 }
 
-/// The parts of a statement that stores blobs. Its values from number `first` are the [`Columns`]; nothing is
-/// stored unless `when`, a table of one row, has it.
+/// The parts of a statement that stores blobs. Its values from number `first` are the [`BlobColumns`];
+/// nothing is stored unless `when`, a table of one row, has it.
 pub(super) fn parts(first: usize, when: &str) -> String {
     let [owners, spaces, names, bytes] = [first, first + 1, first + 2, first + 3];
     format!(

@@ -1,8 +1,8 @@
 //! The log of changes, so that a follower in any process sees each one.
 //!
-//! A stamp is the number of the transaction that wrote the entry, and the entry's place in it. Transactions do
-//! not commit in order of their numbers, so an entry is shown only when every transaction with a lower number
-//! has ended: nobody goes past one that commits late.
+//! A stamp is the number of the transaction that wrote the entry, and the entry's place in it. Transactions
+//! do not commit in order of their numbers, so an entry is shown only when every transaction with a lower
+//! number has ended: nobody goes past one that commits late.
 
 use std::time::{Duration, Instant};
 
@@ -12,8 +12,8 @@ use crate::error::{Error, Result};
 use crate::model::Time;
 use crate::store::backend::LogEntry;
 use crate::store::postgres::Postgres;
-use crate::store::postgres::session::Session;
-use crate::store::postgres::value::{Uuid, Value, values};
+use crate::store::postgres::session::PgSession;
+use crate::store::postgres::value::{TypedValue, Uuid, values};
 use crate::store::{Changed, Stamp, What};
 
 const ATTEMPT: &str = "read the log of changes";
@@ -41,7 +41,7 @@ const REWRITTEN: i16 = 5;
 
 /// How an entry is told apart from others.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Stamped {
+pub(super) struct ChangeTag {
     /// Random, the same for all entries of a transaction.
     pub(super) tag: i64,
     /// The entry's place in its transaction.
@@ -49,17 +49,17 @@ pub(super) struct Stamped {
 }
 
 /// An entry as columns.
-pub(super) struct Noted<'e> {
+pub(super) struct ChangeColumns<'e> {
     conversation: Uuid,
     at: i64,
     what: i16,
     messages: Option<i64>,
     reason: Option<&'e [u8]>,
-    stamped: Stamped,
+    stamped: ChangeTag,
 }
 
-impl<'e> Noted<'e> {
-    pub(super) fn of(entry: &'e LogEntry, stamped: Stamped) -> Self {
+impl<'e> ChangeColumns<'e> {
+    pub(super) fn of(entry: &'e LogEntry, stamped: ChangeTag) -> Self {
         let (what, messages, reason) = match &entry.what {
             What::Stored { messages } => (STORED, Some(messages.cast_signed()), None),
             What::Changed => (CHANGED, None, None),
@@ -82,7 +82,7 @@ impl<'e> Noted<'e> {
         )
     }
 
-    pub(super) fn values(&self) -> [Value<'_>; 6] {
+    pub(super) fn values(&self) -> [TypedValue<'_>; 6] {
         values![
             self.at => INT8, self.what => INT2, self.messages => INT8, self.reason => BYTEA,
             self.stamped.tag => INT8, self.stamped.place => INT8,
@@ -90,7 +90,7 @@ impl<'e> Noted<'e> {
     }
 
     /// Adds the entry.
-    pub(super) fn write(&self, session: &Session) -> Result<()> {
+    pub(super) fn write(&self, session: &PgSession) -> Result<()> {
         let mut values = values![self.conversation => UUID].to_vec();
         values.extend(self.values());
         session.ask("note a change", &Self::sql(2, "(SELECT 1) AS one"), &values).map(drop)

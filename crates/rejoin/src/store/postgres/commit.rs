@@ -1,8 +1,8 @@
 //! Commits: one round trip where what is remembered suffices, else a transaction that locks what it reads.
 //!
-//! A commit is never cancelled. Where the connection breaks before the answer came, nobody knows whether it was
-//! stored: it is looked for by its tag, and decided and sent again if it is not there. Both wait for the end of
-//! the transaction that may still be under way, by the lock of its conversation.
+//! A commit is never cancelled. Where the connection breaks before the answer came, nobody knows whether it
+//! was stored: it is looked for by its tag, and decided and sent again if it is not there. Both wait for
+//! the end of the transaction that may still be under way, by the lock of its conversation.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -14,13 +14,14 @@ use crate::model::{ConversationId, MessageId};
 use crate::store::Safety;
 use crate::store::backend::{Batch, CommitHint, DecideEach, Edit, taken};
 use crate::store::postgres::Postgres;
-use crate::store::postgres::append::{self, Manner};
+use crate::store::postgres::append::{self, AppendManner};
 use crate::store::postgres::append_cache::{CachedRows, Known};
-use crate::store::postgres::blob::{Columns, parts};
-use crate::store::postgres::change::Stamped;
+use crate::store::postgres::blob::{BlobColumns, parts};
+use crate::store::postgres::change::ChangeTag;
 use crate::store::postgres::erase::leaves;
 use crate::store::postgres::fault::{Cure, cure, explained, is_duplicate};
-use crate::store::postgres::rows::{PgRows, Purpose};
+use crate::store::postgres::rows::{PgRows, RowsPurpose};
+use crate::store::postgres::session::PgSession;
 use crate::store::postgres::value::{Uuid, values};
 use crate::store::postgres::write;
 
@@ -31,21 +32,21 @@ const GRACE: Duration = Duration::from_secs(2);
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// An attempt of which nobody knows whether it was stored.
-struct Sent {
+struct SentCommit {
     conversation: ConversationId,
     tag: i64,
 }
 
 /// How conversations are left.
-type Left = HashMap<ConversationId, Option<Known>>;
+type LeftBehind = HashMap<ConversationId, Option<Known>>;
 
 /// What is committed.
-struct Ask<'h, 'd> {
+struct PendingCommit<'h, 'd> {
     hints: &'h [CommitHint<'h>],
     safety: Safety,
     until: Instant,
     /// Attempts that may have been stored.
-    sent: Vec<Sent>,
+    sent: Vec<SentCommit>,
     /// The message ids of the append that was written last.
     ids: Vec<(ConversationId, MessageId)>,
     is_logged: &'d Cell<bool>,
@@ -61,7 +62,8 @@ impl Postgres {
         let Some(first) = hints.first() else { return Ok(()) };
         let is_logged = Cell::new(false);
         let until = Instant::now() + self.server.wait + GRACE;
-        let mut ask = Ask { hints, safety, until, sent: Vec::new(), ids: Vec::new(), is_logged: &is_logged };
+        let mut ask =
+            PendingCommit { hints, safety, until, sent: Vec::new(), ids: Vec::new(), is_logged: &is_logged };
         if hints.len() > 1 || !self.commit_remembered(&mut ask, first, decide)? {
             self.commit_locked(&mut ask, decide).map_err(|error| match error.kind() {
                 // The place is at fault, so it is named.
@@ -78,7 +80,7 @@ impl Postgres {
     /// Commits in one round trip; false when that cannot be, or did not work out.
     fn commit_remembered<'a>(
         &self,
-        ask: &mut Ask<'_, '_>,
+        ask: &mut PendingCommit<'_, '_>,
         hint: &CommitHint<'_>,
         decide: &mut DecideEach<'_, 'a>,
     ) -> Result<bool> {
@@ -96,8 +98,8 @@ impl Postgres {
         if leaves(&batch) {
             return Ok(false);
         }
-        let stamped = Stamped { tag: tag()?, place: 0 };
-        let manner = Manner { stamped, safety: ask.safety };
+        let stamped = ChangeTag { tag: tag()?, place: 0 };
+        let manner = AppendManner { stamped, safety: ask.safety };
         let known = match (&batch.edit, known) {
             (Edit::None, _) if batch.change.is_none() => {
                 return self.put_remembered(ask, &batch);
@@ -122,7 +124,7 @@ impl Postgres {
             Err(error) => {
                 self.cache().forget(own.conversation);
                 if cure(&error) == Cure::Reconnect {
-                    ask.sent.push(Sent { conversation: own.conversation, tag: stamped.tag });
+                    ask.sent.push(SentCommit { conversation: own.conversation, tag: stamped.tag });
                     return Ok(false);
                 }
                 if cure(&error) != Cure::None || is_duplicate(&error) { Ok(false) } else { Err(error) }
@@ -130,9 +132,9 @@ impl Postgres {
         }
     }
 
-    /// Stores blobs in one round trip. To store them again changes nothing, so nobody asks what became of an
-    /// attempt.
-    fn put_remembered(&self, ask: &Ask<'_, '_>, batch: &Batch<'_>) -> Result<bool> {
+    /// Stores blobs in one round trip. To store them again changes nothing, so nobody asks what became of
+    /// an attempt.
+    fn put_remembered(&self, ask: &PendingCommit<'_, '_>, batch: &Batch<'_>) -> Result<bool> {
         if batch.blobs.is_empty() {
             return Ok(true);
         }
@@ -143,14 +145,18 @@ impl Postgres {
         let sql = format!("WITH {} SELECT {lax}", parts(1, "(SELECT 1) AS one"));
         let session = self.server.session()?;
         session.set_deadline(Some(ask.until));
-        match session.ask("store blobs", &sql, &Columns::of(&batch.blobs).values()) {
+        match session.ask("store blobs", &sql, &BlobColumns::of(&batch.blobs).values()) {
             Err(error) if cure(&error) == Cure::None => Err(error),
             stored => Ok(stored.is_ok()),
         }
     }
 
     /// Commits in transactions, until one succeeds or the wait is over.
-    fn commit_locked<'a>(&self, ask: &mut Ask<'_, '_>, decide: &mut DecideEach<'_, 'a>) -> Result<()> {
+    fn commit_locked<'a>(
+        &self,
+        ask: &mut PendingCommit<'_, '_>,
+        decide: &mut DecideEach<'_, 'a>,
+    ) -> Result<()> {
         let mut pause = PAUSE;
         loop {
             let error = match self.attempt(ask, decide) {
@@ -175,10 +181,14 @@ impl Postgres {
         }
     }
 
-    fn attempt<'a>(&self, ask: &mut Ask<'_, '_>, decide: &mut DecideEach<'_, 'a>) -> Result<Left> {
+    fn attempt<'a>(
+        &self,
+        ask: &mut PendingCommit<'_, '_>,
+        decide: &mut DecideEach<'_, 'a>,
+    ) -> Result<LeftBehind> {
         let session = self.server.session()?;
         session.set_deadline(Some(ask.until));
-        let rows = PgRows::new(&session, Purpose::Decide);
+        let rows = PgRows::new(&session, RowsPurpose::Decide);
         if ask.safety == Safety::Unsynced {
             rows.ask(append::ATTEMPT, "SELECT set_config('synchronous_commit', 'off', true)", &[])?;
         }
@@ -191,13 +201,13 @@ impl Postgres {
             // The end of this transaction is on disk, and on standbys, after that of the one it found.
             end(&session)?;
             ask.is_logged.set(true);
-            return Ok(Left::new());
+            return Ok(LeftBehind::new());
         }
         let tag = tag()?;
         let mut logged = None;
         for place in 0..ask.hints.len() {
             let batch = decide(place, &rows)?;
-            let manner = Manner { stamped: Stamped { tag, place: place as i64 }, safety: ask.safety };
+            let manner = AppendManner { stamped: ChangeTag { tag, place: place as i64 }, safety: ask.safety };
             ask.ids.clear();
             if let Edit::Append(own) = &batch.edit {
                 ask.ids.extend(own.messages.iter().map(|message| (own.conversation, message.id)));
@@ -209,7 +219,7 @@ impl Postgres {
         if let (Err(error), Some(conversation)) = (&ended, logged)
             && cure(error) == Cure::Reconnect
         {
-            ask.sent.push(Sent { conversation, tag });
+            ask.sent.push(SentCommit { conversation, tag });
         }
         ended?;
         ask.is_logged.set(logged.is_some());
@@ -217,8 +227,8 @@ impl Postgres {
     }
 
     /// True when an attempt of unknown outcome was stored.
-    fn was_stored(&self, rows: &PgRows<'_>, ask: &Ask<'_, '_>) -> Result<bool> {
-        for Sent { conversation, tag } in &ask.sent {
+    fn was_stored(&self, rows: &PgRows<'_>, ask: &PendingCommit<'_, '_>) -> Result<bool> {
+        for SentCommit { conversation, tag } in &ask.sent {
             rows.known(*conversation)?;
             // It is written, so that the commit waits for whatever the one that is looked for waits for.
             let sql = "UPDATE ~change SET tag = tag WHERE conversation = $1 AND tag = $2 RETURNING 1";
@@ -242,7 +252,7 @@ impl Postgres {
         Ok(ids.iter().map(|(_, id)| *id).find(is_found).map(taken))
     }
 
-    fn remember(&self, left: Left) {
+    fn remember(&self, left: LeftBehind) {
         let mut cache = self.cache();
         for (id, known) in left {
             match known {
@@ -253,7 +263,7 @@ impl Postgres {
     }
 }
 
-fn end(session: &super::session::Session) -> Result<()> {
+fn end(session: &PgSession) -> Result<()> {
     if session.is_open.get() {
         session.run("commit", "COMMIT")?;
         session.is_open.set(false);

@@ -1,8 +1,8 @@
 //! Erasing what was removed: from tables, indexes and the files of large values.
 //!
-//! A row that is removed stays in its page until another takes the place, and the server has no command that
-//! overwrites it. So the tables are written anew, which nobody may read meanwhile. A transaction that began
-//! before the removal would take the rows along; then it is left for later, and told.
+//! A row that is removed stays in its page until another takes the place, and the server has no command
+//! that overwrites it. So the tables are written anew, which nobody may read meanwhile. A transaction that
+//! began before the removal would take the rows along; then it is left for later, and told.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use crate::error::{ErrorKind, Result};
 use crate::store::backend::{Amendment, Batch, Edit};
 use crate::store::postgres::Postgres;
 use crate::store::postgres::rows::PgRows;
-use crate::store::postgres::session::Session;
+use crate::store::postgres::session::PgSession;
 use crate::store::postgres::value::values;
 use crate::store::{Progress, Put, Space};
 
@@ -72,7 +72,8 @@ impl Postgres {
     pub(super) fn erase(&self) -> Result<Progress> {
         let session = self.server.session()?;
         let waiting = "SELECT removed FROM ~erasure WHERE removed > erased";
-        let Some(removed) = session.ask(ATTEMPT, waiting, &[])?.first().map(|row| row.get::<_, i64>(0)) else {
+        let Some(removed) = session.ask(ATTEMPT, waiting, &[])?.first().map(|row| row.get::<_, i64>(0))
+        else {
             return Ok(Progress::default());
         };
         let left = Progress { left: 1, ..Progress::default() };
@@ -101,7 +102,7 @@ impl Postgres {
 }
 
 /// True when some transaction, standby or slot may still see what this transaction removed.
-fn is_held(session: &Session, removed: i64) -> Result<bool> {
+fn is_held(session: &PgSession, removed: i64) -> Result<bool> {
     // Transactions have 32 bits there, and wrap around.
     let low = removed & 0xffff_ffff;
     let held = session.ask(
@@ -120,7 +121,7 @@ fn is_held(session: &Session, removed: i64) -> Result<bool> {
 }
 
 /// Writes every table anew; false when this role may not.
-fn rewrite(session: &Session) -> Result<bool> {
+fn rewrite(session: &PgSession) -> Result<bool> {
     session.run(ATTEMPT, &format!("SET lock_timeout = '{PATIENCE}'"))?;
     let rewritten = (|| {
         for table in TABLES {

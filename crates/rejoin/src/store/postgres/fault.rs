@@ -50,7 +50,7 @@ pub(super) fn cure(error: &Error) -> Cure {
     if cause.downcast_ref::<Silent>().is_some() {
         return Cure::Reconnect;
     }
-    let Some(cause) = cause.downcast_ref::<Told>() else { return Cure::None };
+    let Some(cause) = cause.downcast_ref::<ServerError>() else { return Cure::None };
     match cause.0.code() {
         None => {
             let is_lost = cause.0.is_closed() || io_error(&cause.0).is_some_and(|io| !is_settled(io));
@@ -98,21 +98,21 @@ fn is_settled(error: &io::Error) -> bool {
 
 /// True when nobody listens at the address.
 pub(super) fn is_refused(error: &Error) -> bool {
-    let told = innermost(error).and_then(|cause| cause.downcast_ref::<Told>());
+    let told = innermost(error).and_then(|cause| cause.downcast_ref::<ServerError>());
     let kind = told.and_then(|told| io_error(&told.0)).map(io::Error::kind);
     matches!(kind, Some(io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound))
 }
 
 /// True when a row with this key is there already.
 pub(super) fn is_duplicate(error: &Error) -> bool {
-    let told = innermost(error).and_then(|cause| cause.downcast_ref::<Told>());
+    let told = innermost(error).and_then(|cause| cause.downcast_ref::<ServerError>());
     told.and_then(|told| told.0.code()) == Some(&SqlState::UNIQUE_VIOLATION)
 }
 
 /// The server's own words. Its error gives a short form of them, and the rest as its cause.
-struct Told(tokio_postgres::Error);
+struct ServerError(tokio_postgres::Error);
 
-impl fmt::Display for Told {
+impl fmt::Display for ServerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.0.as_db_error(), self.0.source()) {
             (Some(error), _) => f.write_str(error.message()),
@@ -122,17 +122,17 @@ impl fmt::Display for Told {
     }
 }
 
-impl fmt::Debug for Told {
+impl fmt::Debug for ServerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(&self.0, f)
     }
 }
 
-impl std::error::Error for Told {}
+impl std::error::Error for ServerError {}
 
 /// An error of the server as one of the library's.
 pub(super) fn tell(attempt: &str, cause: tokio_postgres::Error) -> Error {
-    Error::new(kind_of(&cause), attempt).because(Told(cause))
+    Error::new(kind_of(&cause), attempt).because(ServerError(cause))
 }
 
 /// The answer that did not come in time.
@@ -155,13 +155,19 @@ fn kind_of(error: &tokio_postgres::Error) -> ErrorKind {
 
 /// Says what to do about a connection that was refused.
 pub(super) fn explained(error: Error) -> Error {
-    let Some(told) = innermost(&error).and_then(|cause| cause.downcast_ref::<Told>()) else { return error };
+    let Some(told) = innermost(&error).and_then(|cause| cause.downcast_ref::<ServerError>()) else {
+        return error;
+    };
     let advice = match told.0.code().map(SqlState::code) {
         Some("28P01") => "the server refuses the password; look at `PGPASSWORD` or `~/.pgpass`",
-        Some("28000") => "the server refuses this role; make it with `createuser`, or allow it in `pg_hba.conf`",
+        Some("28000") => {
+            "the server refuses this role; make it with `createuser`, or allow it in `pg_hba.conf`"
+        }
         Some("3D000") => "there is no such database; make it with `createdb`",
         Some("42501") => "this role has not the privileges; ask the owner of the database to `GRANT` them",
-        Some("25006") => "the server is read-only; name the one that writes with `target_session_attrs=read-write`",
+        Some("25006") => {
+            "the server is read-only; name the one that writes with `target_session_attrs=read-write`"
+        }
         Some("53300") => "the server takes no more connections; raise `max_connections`, or use a pooler",
         Some("57P03") => "the server is starting or stopping; try again",
         Some(_) => return error,

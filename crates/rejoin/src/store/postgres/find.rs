@@ -59,7 +59,8 @@ fn id_range(text: &str) -> Option<(Uuid, Uuid)> {
 fn messages(rows: &PgRows<'_>, text: &str, limit: usize) -> Result<Vec<Found>> {
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let end = end_of(text);
-    let sql = "SELECT conversation, id FROM ~message WHERE id >= $1 AND id < $2 ORDER BY id, conversation LIMIT $3";
+    let sql =
+        "SELECT conversation, id FROM ~message WHERE id >= $1 AND id < $2 ORDER BY id, conversation LIMIT $3";
     let found = rows.ask(ATTEMPT, sql, &values![text => TEXT, end => TEXT, limit => INT8])?;
     let read = |row: &tokio_postgres::Row| {
         let message = Some(row.get::<_, &str>(1).parse()?);

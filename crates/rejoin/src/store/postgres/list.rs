@@ -7,22 +7,24 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Branch, ConversationId, Head, Hold, Status, Time};
 use crate::store::backend::ConversationRow;
 use crate::store::postgres::rows::{PgRows, link};
-use crate::store::postgres::value::{Uuid, Value, values};
+use crate::store::postgres::value::{TypedValue, Uuid, values};
 use crate::store::{Facets, ListQuery, Page};
 
 const ATTEMPT: &str = "list conversations";
 
-const COLUMNS: &str = "c.id, c.version, c.project, c.kind, c.slug, c.status, c.hold, c.expires, c.header, c.head,
+const COLUMNS: &str =
+    "c.id, c.version, c.project, c.kind, c.slug, c.status, c.hold, c.expires, c.header, c.head,
     m.id, m.digest, c.created, c.active, c.messages, c.bytes, c.first, c.last, c.branches";
 
 pub(super) fn list(rows: &PgRows<'_>, query: &ListQuery<'_>) -> Result<Page<ConversationRow>> {
-    let mut filter = Filter::of(query);
+    let mut filter = ListFilter::of(query);
     let counted = query.counts_total.then(|| count(rows, &filter, query)).transpose()?;
     if let Some(kind) = query.except_kind {
-        filter.add("c.kind <> ?", [Own::Text(kind.to_owned())]);
+        filter.add("c.kind <> ?", [FilterValue::Text(kind.to_owned())]);
     }
     if let Some(after) = query.after {
-        let (time, id) = (Own::Number(after.time.as_micros()), Own::Id(after.conversation.into()));
+        let (time, id) =
+            (FilterValue::Number(after.time.as_micros()), FilterValue::Id(after.conversation.into()));
         filter.add("(c.active, c.id) < (?, ?)", [time, id]);
     }
     let limit = i64::try_from(query.limit).unwrap_or(i64::MAX - 1).saturating_add(1);
@@ -55,11 +57,11 @@ pub(super) fn all(rows: &PgRows<'_>) -> Result<Vec<ConversationRow>> {
 }
 
 /// Counts the rows that pass a filter: those that are listed, and those of the kind that is left out.
-fn count(rows: &PgRows<'_>, filter: &Filter, query: &ListQuery<'_>) -> Result<(u64, u64)> {
+fn count(rows: &PgRows<'_>, filter: &ListFilter, query: &ListQuery<'_>) -> Result<(u64, u64)> {
     let kind = query.except_kind.unwrap_or_default();
     let excepted = if query.except_kind.is_some() { "c.kind = ?" } else { "? = '' AND false" };
-    let mut counted = Filter::default();
-    let excepted = counted.numbered(excepted, [Own::Text(kind.to_owned())]);
+    let mut counted = ListFilter::default();
+    let excepted = counted.numbered(excepted, [FilterValue::Text(kind.to_owned())]);
     filter.each(|condition, values| counted.add(condition, values.to_vec()));
     let sql = format!(
         "SELECT count(*), count(*) FILTER (WHERE {excepted}) FROM ~conversation c {}",
@@ -73,7 +75,7 @@ fn count(rows: &PgRows<'_>, filter: &Filter, query: &ListQuery<'_>) -> Result<(u
 
 /// A value of a condition.
 #[derive(Clone)]
-pub(super) enum Own {
+pub(super) enum FilterValue {
     Text(String),
     Number(i64),
     Small(i16),
@@ -81,8 +83,8 @@ pub(super) enum Own {
     Ids(Vec<Uuid>),
 }
 
-impl Own {
-    fn typed(&self) -> Value<'_> {
+impl FilterValue {
+    fn typed(&self) -> TypedValue<'_> {
         match self {
             Self::Text(text) => (text, Type::TEXT),
             Self::Number(number) => (number, Type::INT8),
@@ -95,36 +97,36 @@ impl Own {
 
 /// Conditions and their values, in the same order.
 #[derive(Default)]
-pub(super) struct Filter {
+pub(super) struct ListFilter {
     /// Each with its place among the values, and how many it has.
-    given: Vec<(String, Vec<Own>)>,
+    given: Vec<(String, Vec<FilterValue>)>,
     conditions: Vec<String>,
-    values: Vec<Own>,
+    values: Vec<FilterValue>,
 }
 
-impl Filter {
+impl ListFilter {
     fn of(query: &ListQuery<'_>) -> Self {
         let mut filter = Self::default();
         if let Some(project) = query.project {
-            filter.add("c.project = ?", [Own::Text(project.to_owned())]);
+            filter.add("c.project = ?", [FilterValue::Text(project.to_owned())]);
         }
         filter.add_status(query);
         if let Some(kind) = query.kind {
-            filter.add("c.kind = ?", [Own::Text(kind.to_owned())]);
+            filter.add("c.kind = ?", [FilterValue::Text(kind.to_owned())]);
         }
         if let Some(only) = query.only {
-            filter.add("c.id = ANY(?)", [Own::Ids(only.iter().copied().map(Uuid::from).collect())]);
+            filter.add("c.id = ANY(?)", [FilterValue::Ids(only.iter().copied().map(Uuid::from).collect())]);
         }
         if let Some(now) = query.unexpired_at {
-            filter.add("(c.expires IS NULL OR c.expires > ?)", [Own::Number(now.as_micros())]);
+            filter.add("(c.expires IS NULL OR c.expires > ?)", [FilterValue::Number(now.as_micros())]);
         }
         filter
     }
 
     fn add_status(&mut self, query: &ListQuery<'_>) {
         let Some(status) = query.status else { return };
-        let [active, own] = [Status::Active, status].map(|status| Own::Small(status as i16));
-        let idle_since = query.idle_since.map(|since| Own::Number(since.as_micros()));
+        let [active, own] = [Status::Active, status].map(|status| FilterValue::Small(status as i16));
+        let idle_since = query.idle_since.map(|since| FilterValue::Number(since.as_micros()));
         match (status, idle_since) {
             (Status::Active, Some(since)) => self.add("c.status = ? AND c.active > ?", [own, since]),
             (Status::Paused, Some(since)) => {
@@ -135,15 +137,19 @@ impl Filter {
     }
 
     /// Adds a condition, in which `?` stands for each of its values.
-    pub(super) fn add(&mut self, condition: &str, values: impl IntoIterator<Item = Own>) {
-        let values: Vec<Own> = values.into_iter().collect();
+    pub(super) fn add(&mut self, condition: &str, values: impl IntoIterator<Item = FilterValue>) {
+        let values: Vec<FilterValue> = values.into_iter().collect();
         self.given.push((condition.to_owned(), values.clone()));
         let numbered = self.numbered(condition, values);
         self.conditions.push(numbered);
     }
 
     /// An expression with the numbers of its values, which are added.
-    pub(super) fn numbered(&mut self, expression: &str, values: impl IntoIterator<Item = Own>) -> String {
+    pub(super) fn numbered(
+        &mut self,
+        expression: &str,
+        values: impl IntoIterator<Item = FilterValue>,
+    ) -> String {
         let mut parts = expression.split('?');
         let mut numbered = parts.next().unwrap_or_default().to_owned();
         for (part, value) in parts.zip(values) {
@@ -153,7 +159,7 @@ impl Filter {
         numbered
     }
 
-    fn each(&self, mut visit: impl FnMut(&str, &[Own])) {
+    fn each(&self, mut visit: impl FnMut(&str, &[FilterValue])) {
         self.given.iter().for_each(|(condition, values)| visit(condition, values));
     }
 
@@ -165,8 +171,8 @@ impl Filter {
         }
     }
 
-    pub(super) fn values(&self) -> Vec<Value<'_>> {
-        self.values.iter().map(Own::typed).collect()
+    pub(super) fn values(&self) -> Vec<TypedValue<'_>> {
+        self.values.iter().map(FilterValue::typed).collect()
     }
 }
 

@@ -15,7 +15,8 @@ const ATTEMPT: &str = "read messages";
 const COLUMNS: &str = "m.seq, m.id, m.parent, m.turn, m.flags, m.digest, m.label, m.body";
 
 /// The id of a message's parent, looked up row by row, so that rows come as they are read.
-const PARENT: &str = "(SELECT p.id FROM ~message p WHERE p.conversation = m.conversation AND p.seq = m.parent)";
+const PARENT: &str =
+    "(SELECT p.id FROM ~message p WHERE p.conversation = m.conversation AND p.seq = m.parent)";
 
 /// Visits the path to a message, whose depth may be known.
 pub(super) fn path(

@@ -1,7 +1,7 @@
 //! Numbered migrations, and what is refused: a server or a schema that is not ours to use.
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::store::postgres::session::Session;
+use crate::store::postgres::session::PgSession;
 use crate::store::postgres::value::values;
 
 const ATTEMPT: &str = "set up the schema";
@@ -19,7 +19,7 @@ const OLDEST: i32 = 130_000;
 const LOCK: i32 = 0x7265_6a6f;
 
 /// What a server says of itself and of the schema.
-struct Found {
+struct ServerFacts {
     server: i32,
     encoding: String,
     is_read_only: bool,
@@ -34,7 +34,7 @@ struct Found {
 /// Makes the schema where it is missing, and brings an older one up to date.
 ///
 /// Ten processes may do so at once: one does, and the others wait for it.
-pub(super) fn migrate(session: &Session, schema: &str) -> Result<()> {
+pub(super) fn migrate(session: &PgSession, schema: &str) -> Result<()> {
     let found = look(session, schema)?;
     found.refuse(schema)?;
     if found.is_lax {
@@ -77,7 +77,7 @@ pub(super) fn read_only() -> Error {
     Error::new(ErrorKind::Unavailable, what)
 }
 
-fn look(session: &Session, schema: &str) -> Result<Found> {
+fn look(session: &PgSession, schema: &str) -> Result<ServerFacts> {
     let rows = session.ask(
         ATTEMPT,
         "SELECT current_setting('server_version_num')::int4, current_setting('server_encoding'),
@@ -87,7 +87,7 @@ fn look(session: &Session, schema: &str) -> Result<Found> {
         &values![schema => TEXT],
     )?;
     let row = rows.first().ok_or_else(|| Error::corrupt("the server says nothing of itself"))?;
-    Ok(Found {
+    Ok(ServerFacts {
         server: row.get(0),
         encoding: row.get(1),
         is_read_only: row.get(2),
@@ -97,30 +97,36 @@ fn look(session: &Session, schema: &str) -> Result<Found> {
     })
 }
 
-fn exists(session: &Session, schema: &str) -> Result<bool> {
-    let found = session.ask(ATTEMPT, "SELECT 1 FROM pg_namespace WHERE nspname = $1", &values![schema => TEXT]);
+fn exists(session: &PgSession, schema: &str) -> Result<bool> {
+    let found =
+        session.ask(ATTEMPT, "SELECT 1 FROM pg_namespace WHERE nspname = $1", &values![schema => TEXT]);
     Ok(!found?.is_empty())
 }
 
 /// The version of a schema that is ours; one that is newer than this library is refused.
-fn version(session: &Session, schema: &str) -> Result<i32> {
+fn version(session: &PgSession, schema: &str) -> Result<i32> {
     let rows = session.ask(ATTEMPT, "SELECT coalesce(max(number), 0) FROM ~migration", &[])?;
     let version = rows.first().map_or(0, |row| row.get(0));
     if version > CURRENT {
         return Err(Error::new(
             ErrorKind::Unsupported,
-            format!("the schema `{schema}` has version {version}, and this program knows {CURRENT}; update it"),
+            format!(
+                "the schema `{schema}` has version {version}, and this program knows {CURRENT}; update it"
+            ),
         ));
     }
     Ok(version)
 }
 
-impl Found {
+impl ServerFacts {
     fn refuse(&self, schema: &str) -> Result<()> {
         let refuse = |what: String| Err(Error::new(ErrorKind::Unsupported, what));
         if self.server < OLDEST {
             let own = self.server / 10_000;
-            return refuse(format!("the server is PostgreSQL {own}; update it to {} or later", OLDEST / 10_000));
+            return refuse(format!(
+                "the server is PostgreSQL {own}; update it to {} or later",
+                OLDEST / 10_000
+            ));
         }
         if self.encoding != "UTF8" {
             let own = &self.encoding;

@@ -1,10 +1,10 @@
 //! The PostgreSQL store: one schema of a server, which many machines share.
 //!
-//! A commit is one statement, and so one round trip and one transaction, where what this handle remembers of
-//! the conversation suffices (`append.rs`); else a transaction that locks the conversation (`commit.rs`).
-//! Connections are driven by a thread and runtime of their own (`server.rs`); callers wait on their own threads
-//! (`wait.rs`), so that a store can be used and dropped in async code. A connection that breaks is replaced:
-//! reads are asked again, and the outcome of a commit is looked up.
+//! A commit is one statement, and so one round trip and one transaction, where what this handle remembers
+//! of the conversation suffices (`append.rs`); else a transaction that locks the conversation
+//! (`commit.rs`). Connections are driven by a thread and runtime of their own (`server.rs`); callers wait
+//! on their own threads (`wait.rs`), so that a store can be used and dropped in async code. A connection
+//! that breaks is replaced: reads are asked again, and the outcome of a commit is looked up.
 
 mod append;
 mod append_cache;
@@ -43,10 +43,10 @@ use crate::store::backend::{Backend, CommitHint, ConversationRow, Decide, Decide
 use crate::store::postgres::append_cache::AppendCache;
 use crate::store::postgres::bell::Bell;
 use crate::store::postgres::fault::{Cure, cure, explained};
-use crate::store::postgres::rows::{PgRows, Purpose};
-use crate::store::postgres::server::Server;
-use crate::store::postgres::settings::Settings;
-use crate::store::postgres::value::{Uuid, Value, values};
+use crate::store::postgres::rows::{PgRows, RowsPurpose};
+use crate::store::postgres::server::PgServer;
+use crate::store::postgres::settings::PgSettings;
+use crate::store::postgres::value::{TypedValue, Uuid, values};
 use crate::store::postgres::wait::wait;
 use crate::store::{
     Capabilities, Changed, Found, Hit, Keeper, ListQuery, Page, PostgresUrl, Progress, Safety, SearchQuery,
@@ -59,18 +59,18 @@ pub type PostgresStore = Keeper<Postgres>;
 /// Stores rows in a PostgreSQL database.
 pub struct Postgres {
     url: PostgresUrl,
-    server: Server,
+    server: PgServer,
     cache: Mutex<AppendCache>,
     bell: Arc<Bell>,
     /// The connection that hears of the changes of others, made when somebody first waits for one.
-    listener: Mutex<Listener>,
+    listener: Mutex<ChangeListener>,
     /// When others were last told of a change.
     rang: Mutex<Option<Instant>>,
 }
 
 /// Who hears of the changes of others.
 #[derive(Default)]
-struct Listener {
+struct ChangeListener {
     client: Option<Client>,
     tried: Option<Instant>,
 }
@@ -82,11 +82,11 @@ const RING: Duration = Duration::from_millis(20);
 const DEAF: Duration = Duration::from_secs(5);
 
 impl PostgresStore {
-    /// Opens the schema that a URL names, and makes it where it is missing. Whoever holds what is needed, and
-    /// a server that fails, is waited for so long.
+    /// Opens the schema that a URL names, and makes it where it is missing. Whoever holds what is needed,
+    /// and a server that fails, is waited for so long.
     pub fn open_waiting(url: &PostgresUrl, wait: Duration) -> Result<Self> {
-        let settings = Settings::of(url)?;
-        let server = Server::new(settings, wait)?;
+        let settings = PgSettings::of(url)?;
+        let server = PgServer::new(settings, wait)?;
         let store = Postgres {
             url: url.clone(),
             server,
@@ -111,13 +111,13 @@ impl Postgres {
         self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Runs `work` in a snapshot of its own. It is run again where the connection breaks before anything was
-    /// shown to it.
+    /// Runs `work` in a snapshot of its own. It is run again where the connection breaks before anything
+    /// was shown to it.
     fn read<T>(&self, mut work: impl FnMut(&PgRows<'_>) -> Result<T>) -> Result<T> {
         let until = Instant::now() + self.server.wait;
         loop {
             let session = self.server.session()?;
-            let rows = PgRows::new(&session, Purpose::Read);
+            let rows = PgRows::new(&session, RowsPurpose::Read);
             match work(&rows) {
                 Err(error)
                     if cure(&error) == Cure::Reconnect
@@ -129,7 +129,7 @@ impl Postgres {
     }
 
     /// The rows of one statement.
-    fn ask(&self, attempt: &str, sql: &str, values: &[Value<'_>]) -> Result<Vec<Row>> {
+    fn ask(&self, attempt: &str, sql: &str, values: &[TypedValue<'_>]) -> Result<Vec<Row>> {
         let until = Instant::now() + self.server.wait;
         loop {
             match self.server.session()?.ask(attempt, sql, values) {

@@ -57,8 +57,13 @@ mod tests {
     #[test]
     fn the_first_line_that_fits_has_the_password() {
         let sought = ["db", "5432", "history", "ann"];
-        let lines =
-            ["db:5432:history:ann:a\\:b\\\\c", "*:*:*:*:any", "db:5433:*:ann:no", "# db:*:*:*:no", "db:5432:history:ann"];
+        let lines = [
+            "db:5432:history:ann:a\\:b\\\\c",
+            "*:*:*:*:any",
+            "db:5433:*:ann:no",
+            "# db:*:*:*:no",
+            "db:5432:history:ann",
+        ];
 
         let found = lines.map(|line| password(line, sought));
 

@@ -9,15 +9,16 @@ use crate::error::{Error, Result};
 use crate::model::{ConversationId, Digest, MessageId, Time};
 use crate::store::backend::{ConversationRow, Node, Presence, Rows, State, VisitMessage, Which};
 use crate::store::postgres::append_cache::Known;
-use crate::store::postgres::session::Session;
-use crate::store::postgres::value::{Uuid, Value, values};
+use crate::store::postgres::session::PgSession;
+use crate::store::postgres::value::{TypedValue, Uuid, values};
 use crate::store::postgres::{blob, list, messages};
 use crate::store::{BlobNames, Space, VisitBlob};
 
 const ATTEMPT: &str = "read the store";
 
 /// The columns of a conversation that decisions need, and the depth of its head.
-const STATE: &str = "SELECT c.revision, c.version, c.next, c.messages, c.roots, c.bytes, c.head, c.active, c.first <> '',
+const STATE: &str =
+    "SELECT c.revision, c.version, c.next, c.messages, c.roots, c.bytes, c.head, c.active, c.first <> '',
     (SELECT m.depth FROM ~message m WHERE m.conversation = c.id AND m.seq = c.head)
     FROM ~conversation c WHERE c.id = $1";
 
@@ -30,14 +31,14 @@ pub(super) const UNINDEXED: i16 = 4;
 
 /// What a transaction is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Purpose {
+pub(super) enum RowsPurpose {
     /// To read one snapshot.
     Read,
     /// To decide and write. What is read is locked.
     Decide,
 }
 
-impl Purpose {
+impl RowsPurpose {
     const fn begin(self) -> &'static str {
         match self {
             Self::Read => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
@@ -48,8 +49,8 @@ impl Purpose {
 
 /// The rows that a transaction sees.
 pub(super) struct PgRows<'s> {
-    pub(super) session: &'s Session,
-    pub(super) purpose: Purpose,
+    pub(super) session: &'s PgSession,
+    pub(super) purpose: RowsPurpose,
     /// What was found of conversations. A decision locked them, so it stays true.
     known: RefCell<HashMap<ConversationId, Option<Known>>>,
     /// Conversations that changed otherwise than by an append.
@@ -60,7 +61,7 @@ pub(super) struct PgRows<'s> {
 }
 
 impl<'s> PgRows<'s> {
-    pub(super) fn new(session: &'s Session, purpose: Purpose) -> Self {
+    pub(super) fn new(session: &'s PgSession, purpose: RowsPurpose) -> Self {
         Self {
             session,
             purpose,
@@ -72,7 +73,7 @@ impl<'s> PgRows<'s> {
     }
 
     /// Runs a statement in the transaction, which begins with the first one.
-    pub(super) fn ask(&self, attempt: &str, sql: &str, values: &[Value<'_>]) -> Result<Vec<Row>> {
+    pub(super) fn ask(&self, attempt: &str, sql: &str, values: &[TypedValue<'_>]) -> Result<Vec<Row>> {
         if self.session.is_open.replace(true) {
             self.session.ask(attempt, sql, values)
         } else {
@@ -85,7 +86,7 @@ impl<'s> PgRows<'s> {
         &self,
         attempt: &str,
         sql: &str,
-        values: &[Value<'_>],
+        values: &[TypedValue<'_>],
         visit: &mut dyn FnMut(&Row) -> Result<()>,
     ) -> Result<()> {
         if !self.session.is_open.replace(true) {
@@ -103,8 +104,8 @@ impl<'s> PgRows<'s> {
             return Ok(known.clone());
         }
         let known = match self.purpose {
-            Purpose::Read => self.read_state(id, STATE)?,
-            Purpose::Decide => self.read_state(id, &format!("{STATE} FOR UPDATE OF c"))?,
+            RowsPurpose::Read => self.read_state(id, STATE)?,
+            RowsPurpose::Decide => self.read_state(id, &format!("{STATE} FOR UPDATE OF c"))?,
         };
         self.known.borrow_mut().insert(id, known.clone());
         Ok(known)
@@ -149,10 +150,10 @@ impl<'s> PgRows<'s> {
         known
     }
 
-    /// Keeps others from storing blobs until the end of the transaction: what a decision read of them, such as
-    /// the keys of a vault, must not change before it is stored.
+    /// Keeps others from storing blobs until the end of the transaction: what a decision read of them, such
+    /// as the keys of a vault, must not change before it is stored.
     fn hold_blobs(&self) -> Result<()> {
-        if self.purpose == Purpose::Decide && !self.holds_blobs.replace(true) {
+        if self.purpose == RowsPurpose::Decide && !self.holds_blobs.replace(true) {
             self.ask(ATTEMPT, blob::HOLD, &[])?;
         }
         Ok(())
@@ -165,8 +166,8 @@ impl Rows for PgRows<'_> {
             return Ok(known.is_some());
         }
         let found = match self.purpose {
-            Purpose::Read => "SELECT 1 FROM ~conversation WHERE id = $1",
-            Purpose::Decide => "SELECT 1 FROM ~conversation WHERE id = $1 FOR SHARE",
+            RowsPurpose::Read => "SELECT 1 FROM ~conversation WHERE id = $1",
+            RowsPurpose::Decide => "SELECT 1 FROM ~conversation WHERE id = $1 FOR SHARE",
         };
         Ok(!self.ask(ATTEMPT, found, &values![Uuid::from(id) => UUID])?.is_empty())
     }

@@ -5,7 +5,7 @@ use tokio_postgres::Row;
 use crate::error::Result;
 use crate::model::Time;
 use crate::store::body::Searchable;
-use crate::store::postgres::list::{Filter, Own};
+use crate::store::postgres::list::{FilterValue, ListFilter};
 use crate::store::postgres::rows::{PgRows, UNINDEXED, sequence};
 use crate::store::postgres::value::Uuid;
 use crate::store::postgres::words::expression;
@@ -26,21 +26,25 @@ pub(super) fn search(rows: &PgRows<'_>, query: &SearchQuery<'_>) -> Result<Page<
 }
 
 /// What every hit has to be.
-fn filter(query: &SearchQuery<'_>) -> Filter {
-    let mut filter = Filter::default();
+fn filter(query: &SearchQuery<'_>) -> ListFilter {
+    let mut filter = ListFilter::default();
     if let Some(only) = query.conversation {
-        filter.add("m.conversation = ?", [Own::Id(only.into())]);
+        filter.add("m.conversation = ?", [FilterValue::Id(only.into())]);
     }
     if let Some(project) = query.project {
         let own = "EXISTS (SELECT FROM ~conversation c WHERE c.id = m.conversation AND c.project = ?)";
-        filter.add(own, [Own::Text(project.to_owned())]);
+        filter.add(own, [FilterValue::Text(project.to_owned())]);
     }
     if let Some(since) = query.since {
-        filter.add("m.time >= ?", [Own::Number(since.as_micros())]);
+        filter.add("m.time >= ?", [FilterValue::Number(since.as_micros())]);
     }
     if let Some(after) = query.after {
-        let (time, id) = (Own::Number(after.time.as_micros()), Own::Id(after.conversation.into()));
-        filter.add("(m.time, m.conversation, m.seq) < (?, ?, ?)", [time, id, Own::Number(after.seq.into())]);
+        let (time, id) =
+            (FilterValue::Number(after.time.as_micros()), FilterValue::Id(after.conversation.into()));
+        filter.add(
+            "(m.time, m.conversation, m.seq) < (?, ?, ?)",
+            [time, id, FilterValue::Number(after.seq.into())],
+        );
     }
     filter
 }
@@ -48,7 +52,7 @@ fn filter(query: &SearchQuery<'_>) -> Filter {
 /// The newest hits of the index, one more than fill the page.
 fn indexed(rows: &PgRows<'_>, query: &SearchQuery<'_>) -> Result<Vec<Hit>> {
     let mut filter = filter(query);
-    let asked = Own::Text(expression(query.words, query.role));
+    let asked = FilterValue::Text(expression(query.words, query.role));
     filter.add("m.words @@ ?::tsquery", [asked]);
     let limit = i64::try_from(query.limit).unwrap_or(i64::MAX - 1).saturating_add(1);
     let sql = format!(

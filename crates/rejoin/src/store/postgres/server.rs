@@ -13,8 +13,8 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::store::postgres::fault::{Cure, cure, explained, is_refused, silent, tell};
-use crate::store::postgres::session::Session;
-use crate::store::postgres::settings::{Encryption, Settings};
+use crate::store::postgres::session::PgSession;
+use crate::store::postgres::settings::{Encryption, PgSettings};
 use crate::store::postgres::tls;
 use crate::store::postgres::wait::wait;
 
@@ -31,22 +31,22 @@ const PAUSE: Duration = Duration::from_millis(20);
 const DEAD: Duration = Duration::from_secs(20);
 
 /// A server, as one handle uses it.
-pub(super) struct Server {
+pub(super) struct PgServer {
     /// Drives connections on a thread of its own. Empty only while it is dropped.
     runtime: Option<Runtime>,
     config: Config,
     tls: Option<MakeRustlsConnect>,
     schema: Arc<str>,
     prepares: bool,
-    resting: Mutex<Vec<Session>>,
+    resting: Mutex<Vec<PgSession>>,
     /// True once it answered: a server that was there may come back.
     was_there: AtomicBool,
     /// How long to wait for others: connections that others hold, a leader that is not elected yet.
     pub(super) wait: Duration,
 }
 
-impl Server {
-    pub(super) fn new(settings: Settings, wait: Duration) -> Result<Self> {
+impl PgServer {
+    pub(super) fn new(settings: PgSettings, wait: Duration) -> Result<Self> {
         let runtime = Builder::new_multi_thread()
             .worker_threads(1)
             .thread_name("rejoin-postgres")
@@ -54,7 +54,7 @@ impl Server {
             .build()
             .map_err(|cause| Error::new(ErrorKind::Unavailable, "start a thread").because(cause))?;
         let tls = tls::connector(&settings)?;
-        let Settings { mut config, schema, prepares, encryption, failover, .. } = settings;
+        let PgSettings { mut config, schema, prepares, encryption, failover, .. } = settings;
         config.ssl_mode(match encryption {
             Encryption::Off => tokio_postgres::config::SslMode::Disable,
             Encryption::Unverified | Encryption::Verified => tokio_postgres::config::SslMode::Require,
@@ -113,7 +113,7 @@ impl Server {
             match self.connect(until, |_| ()) {
                 Ok(client) => {
                     self.was_there.store(true, Ordering::Relaxed);
-                    let session = Session::new(client, Arc::clone(&self.schema), self.prepares, ANSWER);
+                    let session = PgSession::new(client, Arc::clone(&self.schema), self.prepares, ANSWER);
                     return Ok(Lent { server: self, session: Some(session) });
                 }
                 Err(error)
@@ -133,7 +133,7 @@ impl Server {
     pub(super) fn connect(
         &self,
         until: Instant,
-        notified: impl Fn(Told) + Send + 'static,
+        notified: impl Fn(ServerSignal) + Send + 'static,
     ) -> Result<Client> {
         let attempt = "connect to the server";
         let (config, tls) = (self.config.clone(), self.tls.clone());
@@ -158,37 +158,37 @@ impl Server {
         }
     }
 
-    fn resting(&self) -> std::sync::MutexGuard<'_, Vec<Session>> {
+    fn resting(&self) -> std::sync::MutexGuard<'_, Vec<PgSession>> {
         self.resting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// What a connection tells by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Told {
+pub(super) enum ServerSignal {
     /// Something changed.
     Changed,
     /// It ended.
     Ended,
 }
 
-async fn drive<S>(mut connection: Connection<Socket, S>, notified: impl Fn(Told))
+async fn drive<S>(mut connection: Connection<Socket, S>, notified: impl Fn(ServerSignal))
 where
     S: tokio_postgres::tls::TlsStream + Unpin,
 {
     loop {
         match poll_fn(|context| connection.poll_message(context)).await {
-            Some(Ok(AsyncMessage::Notification(_))) => notified(Told::Changed),
+            Some(Ok(AsyncMessage::Notification(_))) => notified(ServerSignal::Changed),
             Some(Ok(_)) => {}
             // Whoever waits for an answer is told why there is none.
-            Some(Err(_)) | None => return notified(Told::Ended),
+            Some(Err(_)) | None => return notified(ServerSignal::Ended),
         }
     }
 }
 
-/// The sockets are closed; what was under way is rolled back by the server. This never blocks, so a store may
-/// be dropped in async code.
-impl Drop for Server {
+/// The sockets are closed; what was under way is rolled back by the server. This never blocks, so a store
+/// may be dropped in async code.
+impl Drop for PgServer {
     fn drop(&mut self) {
         self.resting().clear();
         if let Some(runtime) = self.runtime.take() {
@@ -199,14 +199,14 @@ impl Drop for Server {
 
 /// A connection in use. It rests again when this is dropped, unless it broke.
 pub(super) struct Lent<'s> {
-    server: &'s Server,
-    session: Option<Session>,
+    server: &'s PgServer,
+    session: Option<PgSession>,
 }
 
 impl Deref for Lent<'_> {
-    type Target = Session;
+    type Target = PgSession;
 
-    fn deref(&self) -> &Session {
+    fn deref(&self) -> &PgSession {
         self.session.as_ref().expect("it is there until it is dropped")
     }
 }
@@ -224,4 +224,3 @@ impl Drop for Lent<'_> {
         }
     }
 }
-

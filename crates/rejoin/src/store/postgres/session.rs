@@ -12,14 +12,14 @@ use tokio_postgres::{Client, Row, RowStream, Statement};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::store::postgres::fault::{During, silent};
-use crate::store::postgres::value::Value;
+use crate::store::postgres::value::TypedValue;
 use crate::store::postgres::wait::{send, wait};
 
 /// So many statements are kept prepared; the commits and reads of a program are far fewer.
 const PREPARED: usize = 128;
 
 /// A connection, used by one caller at a time.
-pub(super) struct Session {
+pub(super) struct PgSession {
     client: Client,
     /// What `~` stands for in a statement.
     schema: Arc<str>,
@@ -37,7 +37,7 @@ pub(super) struct Session {
     pub(super) is_open: Cell<bool>,
 }
 
-impl Session {
+impl PgSession {
     pub(super) fn new(client: Client, schema: Arc<str>, prepares: bool, limit: Duration) -> Self {
         Self {
             client,
@@ -85,7 +85,7 @@ impl Session {
         sql.replace('~', &self.schema)
     }
 
-    async fn open(&self, sql: &str, values: &[Value<'_>]) -> Result<RowStream, tokio_postgres::Error> {
+    async fn open(&self, sql: &str, values: &[TypedValue<'_>]) -> Result<RowStream, tokio_postgres::Error> {
         let typed = || values.iter().map(|(value, kind)| (*value, kind.clone()));
         let Some(statements) = &self.statements else {
             return self.client.query_typed_raw(&self.named(sql), typed()).await;
@@ -115,7 +115,7 @@ impl Session {
     }
 
     /// Runs a statement and returns its rows.
-    pub(super) fn ask(&self, attempt: &str, sql: &str, values: &[Value<'_>]) -> Result<Vec<Row>> {
+    pub(super) fn ask(&self, attempt: &str, sql: &str, values: &[TypedValue<'_>]) -> Result<Vec<Row>> {
         self.refuse_within_a_visit(attempt)?;
         self.wait(attempt, async { self.open(sql, values).await?.try_collect().await })
     }
@@ -126,7 +126,7 @@ impl Session {
         first: &str,
         attempt: &str,
         sql: &str,
-        values: &[Value<'_>],
+        values: &[TypedValue<'_>],
     ) -> Result<Vec<Row>> {
         self.refuse_within_a_visit(attempt)?;
         let rows = async { self.open(sql, values).await?.try_collect().await };
@@ -139,7 +139,7 @@ impl Session {
         &self,
         attempt: &str,
         sql: &str,
-        values: &[Value<'_>],
+        values: &[TypedValue<'_>],
         visit: &mut dyn FnMut(&Row) -> Result<()>,
     ) -> Result<()> {
         self.refuse_within_a_visit(attempt)?;

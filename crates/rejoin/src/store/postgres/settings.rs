@@ -19,7 +19,7 @@ const SCHEMA: &str = "rejoin";
 const LONGEST_NAME: usize = 63;
 
 /// What a URL says.
-pub(super) struct Settings {
+pub(super) struct PgSettings {
     pub(super) config: Config,
     /// The schema of our tables, plain letters, digits and underscores.
     pub(super) schema: String,
@@ -43,7 +43,7 @@ pub(super) enum Encryption {
     Verified,
 }
 
-impl Settings {
+impl PgSettings {
     pub(super) fn of(url: &PostgresUrl) -> Result<Self> {
         let (main, query) = url.revealed().split_once('?').unwrap_or((url.revealed(), ""));
         let (mut schema, mut prepares, mut failover) = (SCHEMA.to_owned(), true, Duration::ZERO);
@@ -70,7 +70,8 @@ impl Settings {
             .map_err(|_| Error::invalid(format!("`{url}` is not a URL of PostgreSQL")))?;
         fill_in(&mut config, url)?;
         let mode = mode.or_else(|| url.variable("PGSSLMODE").map(str::to_owned));
-        let root_certificates = root_certificates.or_else(|| url.variable("PGSSLROOTCERT").map(PathBuf::from));
+        let root_certificates =
+            root_certificates.or_else(|| url.variable("PGSSLROOTCERT").map(PathBuf::from));
         if config.get_hosts().len() > 1 && config.get_target_session_attrs() == TargetSessionAttrs::Any {
             config.target_session_attrs(TargetSessionAttrs::ReadWrite);
         }
@@ -93,7 +94,9 @@ fn fill_in(config: &mut Config, url: &PostgresUrl) -> Result<()> {
         config.port(port.parse().map_err(|_| refused(&format!("PGPORT={port}"), "use a number"))?);
     }
     if config.get_user().is_none() {
-        let user = url.variable("PGUSER").ok_or_else(|| refused("postgres:", "name a role, as in `postgres://ROLE@HOST/DATABASE`"))?;
+        let user = url
+            .variable("PGUSER")
+            .ok_or_else(|| refused("postgres:", "name a role, as in `postgres://ROLE@HOST/DATABASE`"))?;
         config.user(user);
     }
     let user = config.get_user().unwrap_or_default().to_owned();
@@ -128,9 +131,7 @@ fn encryption(config: &Config, mode: Option<&str>) -> Result<Encryption> {
         Some("disable") => Ok(Encryption::Off),
         Some("require") => Ok(Encryption::Unverified),
         Some("verify-full") => Ok(Encryption::Verified),
-        Some(other) => {
-            Err(refused(&format!("sslmode={other}"), "use `disable`, `require` or `verify-full`"))
-        }
+        Some(other) => Err(refused(&format!("sslmode={other}"), "use `disable`, `require` or `verify-full`")),
         None if config.get_hosts().iter().all(is_here) => Ok(Encryption::Off),
         None => Ok(Encryption::Verified),
     }
@@ -150,9 +151,9 @@ fn is_here(host: &Host) -> bool {
 mod tests {
     use super::*;
 
-    fn settings(rest: &str) -> Result<Settings> {
+    fn settings(rest: &str) -> Result<PgSettings> {
         let user = |name: &str| (name == "PGUSER").then(|| "ann".to_owned());
-        Settings::of(&PostgresUrl::new(rest).with_variables(user))
+        PgSettings::of(&PostgresUrl::new(rest).with_variables(user))
     }
 
     #[test]
@@ -188,11 +189,14 @@ mod tests {
             "PGUSER" => Some("ben".to_owned()),
             _ => None,
         };
-        let of = |rest| Settings::of(&PostgresUrl::new(rest).with_variables(read)).unwrap().config;
+        let of = |rest| PgSettings::of(&PostgresUrl::new(rest).with_variables(read)).unwrap().config;
 
         let (bare, named) = (of("//"), of("//ann@here/x"));
 
-        assert_eq!((bare.get_hosts(), bare.get_user()), (&[Host::Tcp("elsewhere".to_owned())][..], Some("ben")));
+        assert_eq!(
+            (bare.get_hosts(), bare.get_user()),
+            (&[Host::Tcp("elsewhere".to_owned())][..], Some("ben"))
+        );
         assert_eq!((bare.get_dbname(), bare.get_password()), (Some("ben"), Some(&b"secret"[..])));
         assert_eq!((named.get_hosts(), named.get_user()), (&[Host::Tcp("here".to_owned())][..], Some("ann")));
     }

@@ -11,10 +11,10 @@ use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::store::postgres::settings::{Encryption, Settings};
+use crate::store::postgres::settings::{Encryption, PgSettings};
 
 /// How a connection is encrypted; none where it is not.
-pub(super) fn connector(settings: &Settings) -> Result<Option<MakeRustlsConnect>> {
+pub(super) fn connector(settings: &PgSettings) -> Result<Option<MakeRustlsConnect>> {
     let provider = Arc::new(aws_lc_rs::default_provider());
     let versions = || {
         ClientConfig::builder_with_provider(Arc::clone(&provider))
@@ -26,9 +26,9 @@ pub(super) fn connector(settings: &Settings) -> Result<Option<MakeRustlsConnect>
         Encryption::Verified => {
             versions()?.with_root_certificates(roots(settings.root_certificates.as_deref())?)
         }
-        Encryption::Unverified => versions()?
-            .dangerous()
-            .with_custom_certificate_verifier(Arc::new(Anybody(Arc::clone(&provider)))),
+        Encryption::Unverified => {
+            versions()?.dangerous().with_custom_certificate_verifier(Arc::new(Anybody(Arc::clone(&provider))))
+        }
     };
     Ok(Some(MakeRustlsConnect::new(config.with_no_client_auth())))
 }

@@ -8,7 +8,7 @@ use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
 use crate::model::ConversationId;
 
 /// A value and the type it is sent as.
-pub(super) type Value<'a> = (&'a (dyn ToSql + Sync), Type);
+pub(super) type TypedValue<'a> = (&'a (dyn ToSql + Sync), Type);
 
 /// A conversation's id, or zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -13,7 +13,7 @@ const MOST: usize = 1_000_000;
 
 /// What the index gets of a message.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Indexed {
+pub(super) struct MessageWords {
     /// Its words, once each, with spaces between them; none where there is nothing to search.
     pub(super) words: Option<String>,
     /// True when it has more words than the index takes, so that a search looks at the message itself.
@@ -21,7 +21,7 @@ pub(super) struct Indexed {
     pub(super) time: Time,
 }
 
-impl Indexed {
+impl MessageWords {
     pub(super) fn of(body: &[u8]) -> Self {
         let Some(said) = str::from_utf8(body).ok().and_then(Searchable::of) else { return Self::default() };
         let mut words = BTreeSet::from([role_word(said.role)]);
@@ -67,7 +67,11 @@ mod tests {
         let role = "'\u{E000}user'";
         assert_eq!(
             all,
-            [format!("'green' & {role} & 'bicy':*"), format!("{role} & 'cafe'"), format!("'東' & {role} & '京':*")]
+            [
+                format!("'green' & {role} & 'bicy':*"),
+                format!("{role} & 'cafe'"),
+                format!("'東' & {role} & '京':*")
+            ]
         );
     }
 }

@@ -4,21 +4,22 @@ use crate::error::{Error, Result};
 use crate::model::ConversationId;
 use crate::store::Facets;
 use crate::store::backend::{Amend, Amendment, Append, Batch, Edit, NewBody, Removal};
-use crate::store::postgres::append::{self, Manner};
+use crate::store::postgres::append::{self, AppendManner};
 use crate::store::postgres::append_cache::Known;
-use crate::store::postgres::blob::{Columns, parts};
-use crate::store::postgres::change::Noted;
+use crate::store::postgres::blob::{BlobColumns, parts};
+use crate::store::postgres::change::ChangeColumns;
 use crate::store::postgres::erase;
 use crate::store::postgres::rows::{PINNED, PgRows, UNINDEXED};
-use crate::store::postgres::value::{Uuid, Value, values};
-use crate::store::postgres::words::Indexed;
+use crate::store::postgres::value::{TypedValue, Uuid, values};
+use crate::store::postgres::words::MessageWords;
 
 const ATTEMPT: &str = "store a change";
 
 /// What an edit without messages changes of its conversation.
-const CHANGED: &str = "UPDATE ~conversation SET revision = revision + 1, version = $2, last = coalesce($3, last)";
+const CHANGED: &str =
+    "UPDATE ~conversation SET revision = revision + 1, version = $2, last = coalesce($3, last)";
 
-pub(super) fn write(rows: &PgRows<'_>, batch: &Batch<'_>, manner: Manner) -> Result<()> {
+pub(super) fn write(rows: &PgRows<'_>, batch: &Batch<'_>, manner: AppendManner) -> Result<()> {
     erase::note(rows, batch)?;
     match &batch.edit {
         Edit::Append(own) => return grow(rows, own, batch, manner),
@@ -34,17 +35,17 @@ pub(super) fn write(rows: &PgRows<'_>, batch: &Batch<'_>, manner: Manner) -> Res
     }
     if !batch.blobs.is_empty() {
         let sql = format!("WITH {} SELECT 1", parts(1, "(SELECT 1) AS one"));
-        run(rows, &sql, &Columns::of(&batch.blobs).values())?;
+        run(rows, &sql, &BlobColumns::of(&batch.blobs).values())?;
     }
-    let noted = batch.change.as_ref().map(|entry| Noted::of(entry, manner.stamped));
+    let noted = batch.change.as_ref().map(|entry| ChangeColumns::of(entry, manner.stamped));
     noted.map_or(Ok(()), |noted| noted.write(rows.session))
 }
 
-fn run(rows: &PgRows<'_>, sql: &str, values: &[Value<'_>]) -> Result<()> {
+fn run(rows: &PgRows<'_>, sql: &str, values: &[TypedValue<'_>]) -> Result<()> {
     rows.ask(ATTEMPT, sql, values).map(drop)
 }
 
-fn grow(rows: &PgRows<'_>, own: &Append<'_>, batch: &Batch<'_>, manner: Manner) -> Result<()> {
+fn grow(rows: &PgRows<'_>, own: &Append<'_>, batch: &Batch<'_>, manner: AppendManner) -> Result<()> {
     let id = own.conversation;
     let known = match rows.known(id)? {
         Some(known) => known,
@@ -60,8 +61,8 @@ fn grow(rows: &PgRows<'_>, own: &Append<'_>, batch: &Batch<'_>, manner: Manner) 
 fn amend(rows: &PgRows<'_>, amend: &Amend<'_>) -> Result<()> {
     let (id, version, last) = (Uuid::from(amend.conversation), amend.version.cast_signed(), amend.last);
     let changed = values![id => UUID, version => INT8, last => BYTEA];
-    let with = |sql: &str, more: &[Value<'_>]| {
-        let all: Vec<Value<'_>> = changed.iter().chain(more).cloned().collect();
+    let with = |sql: &str, more: &[TypedValue<'_>]| {
+        let all: Vec<TypedValue<'_>> = changed.iter().chain(more).cloned().collect();
         run(rows, sql, &all)
     };
     let whole = format!("{CHANGED} WHERE id = $1");
@@ -124,7 +125,7 @@ fn amend(rows: &PgRows<'_>, amend: &Amend<'_>) -> Result<()> {
 }
 
 fn rewrite(rows: &PgRows<'_>, id: Uuid, bodies: &[NewBody<'_>]) -> Result<()> {
-    let indexed: Vec<Indexed> = bodies.iter().map(|new| Indexed::of(new.body)).collect();
+    let indexed: Vec<MessageWords> = bodies.iter().map(|new| MessageWords::of(new.body)).collect();
     let seqs: Vec<i64> = bodies.iter().map(|new| new.seq.into()).collect();
     let digests: Vec<&[u8]> = bodies.iter().map(|new| &new.link.as_bytes()[..]).collect();
     let words: Vec<Option<&str>> = indexed.iter().map(|indexed| indexed.words.as_deref()).collect();
@@ -152,7 +153,8 @@ fn remove(rows: &PgRows<'_>, removal: &Removal<'_>) -> Result<()> {
     let (id, going) = (Uuid::from(removal.conversation), &removal.going);
     let seqs: Vec<i64> = going.iter().map(|node| node.seq.into()).collect();
     let stays = |seq: &u32| going.binary_search_by_key(seq, |node| node.seq).is_err();
-    let parents: Vec<i64> = going.iter().filter_map(|node| node.parent).filter(stays).map(i64::from).collect();
+    let parents: Vec<i64> =
+        going.iter().filter_map(|node| node.parent).filter(stays).map(i64::from).collect();
     let bytes = going.iter().map(|node| node.size).sum::<u64>().cast_signed();
     let roots = going.iter().filter(|node| node.parent.is_none()).count() as i64;
     let (many, left) = (going.len() as i64, removal.branches.len() as i64);

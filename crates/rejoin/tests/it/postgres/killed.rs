@@ -72,7 +72,11 @@ fn no_acknowledged_message_is_lost_or_doubled_when_servers_are_killed() {
         messages(store.as_ref(), conversation(1)).unwrap().iter().map(|shown| shown.id.to_string()).collect();
     assert_eq!(found, acknowledged);
     let changes = store.changes(0, Duration::from_secs(1)).unwrap();
-    assert_eq!(changes.len(), acknowledged.len() + 1, "an entry of the log for each, and one for the beginning");
+    assert_eq!(
+        changes.len(),
+        acknowledged.len() + 1,
+        "an entry of the log for each, and one for the beginning"
+    );
     assert_eq!(store.maintain(Task::Check, Duration::MAX).unwrap().faults, []);
     crate::skip::tell(&format!("{} appends through {} kills", found.len(), 2 * rounds()));
 }

@@ -29,7 +29,8 @@ fn a_server_that_refuses_is_told_with_what_to_do() {
     server.sql("CREATE ROLE locked LOGIN PASSWORD 'right'; CREATE ROLE guest LOGIN;");
     server.sql("CREATE DATABASE latin ENCODING 'LATIN1' TEMPLATE template0 LOCALE 'C';");
     server.sql("CREATE SCHEMA foreigner; CREATE TABLE foreigner.message (id int);");
-    server.sql("CREATE ROLE reader LOGIN SUPERUSER; ALTER ROLE reader SET default_transaction_read_only = on;");
+    server
+        .sql("CREATE ROLE reader LOGIN SUPERUSER; ALTER ROLE reader SET default_transaction_read_only = on;");
     open(&server.url("postgres", "schema=future"));
     server.sql("INSERT INTO future.migration VALUES (99)");
     let cases = [

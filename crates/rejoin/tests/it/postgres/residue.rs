@@ -8,8 +8,8 @@ use std::time::Duration;
 use rejoin::store::{Change, PreviewUpdate, Rewritten, Target, Task};
 use rejoin::{Archive, Conversation, Digest, List, Message, StoreUrl, Time};
 
-use crate::postgres::server::{Server, open, own};
 use crate::postgres::Schema;
+use crate::postgres::server::{Server, open, own};
 use crate::residue::{SENTINELS, holding};
 use crate::vault::{InnerPlace as _, sealed};
 
@@ -80,10 +80,13 @@ fn what_an_older_transaction_keeps_is_told_until_it_ends() {
     let Some(server) = server() else { return };
     let store = open(&server.url("postgres", "schema=held"));
     let id = fill(&Archive::with_store(Arc::clone(&store)));
-    let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM held.message; SELECT pg_sleep(60);";
-    let mut older =
-        server.client("postgres").args(["-c", begin]).stdout(Stdio::null()).spawn().unwrap();
-    while server.sql("SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%pg_sleep(60)%' AND wait_event = 'PgSleep'") == "0" {}
+    let begin =
+        "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM held.message; SELECT pg_sleep(60);";
+    let mut older = server.client("postgres").args(["-c", begin]).stdout(Stdio::null()).spawn().unwrap();
+    while server.sql(
+        "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%pg_sleep(60)%' AND wait_event = 'PgSleep'",
+    ) == "0"
+    {}
     store.remove(&[Target::Conversation(id)], "tidying", Time::now()).unwrap();
 
     let during = store.maintain(Task::Checkpoint, Duration::MAX).unwrap().left;

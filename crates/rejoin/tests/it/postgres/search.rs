@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use rejoin::store::{
-    Anchor, Change, Children, Entry, Facets, Note, Opening, PreviewUpdate, Rewritten, SearchOrder, SearchQuery,
-    SqliteStore, Stale, Store, Target, Turn, WordQuery,
+    Anchor, Change, Children, Entry, Facets, Note, Opening, PreviewUpdate, Rewritten, SearchOrder,
+    SearchQuery, SqliteStore, Stale, Store, Target, Turn, WordQuery,
 };
 use rejoin::{Block, ConversationId, Digest, Message, MessageId, Role, Time};
 
@@ -12,9 +12,30 @@ use crate::postgres::server::{open, shared};
 use crate::vault::write::conversation;
 
 const WORDS: [&str; 24] = [
-    "green", "greenish", "bicycle", "Café", "naïve", "東京タワー", "東", "京都", "snake_case_name", "src/main.rs",
-    "HashMap<String, u32>", "fn", "x86_64", "don't", "ภาษาไทย", "Straße", "ÉCOLE", "42", "3.14", "a", "the",
-    "Привет", "zürich", "e\u{301}clair",
+    "green",
+    "greenish",
+    "bicycle",
+    "Café",
+    "naïve",
+    "東京タワー",
+    "東",
+    "京都",
+    "snake_case_name",
+    "src/main.rs",
+    "HashMap<String, u32>",
+    "fn",
+    "x86_64",
+    "don't",
+    "ภาษาไทย",
+    "Straße",
+    "ÉCOLE",
+    "42",
+    "3.14",
+    "a",
+    "the",
+    "Привет",
+    "zürich",
+    "e\u{301}clair",
 ];
 
 const PROJECTS: [&str; 3] = ["red", "blue", ""];
@@ -120,9 +141,13 @@ fn a_search_finds_the_same_as_in_sqlite() {
     let postgres = open(&server.fresh_url());
     fill(sqlite.as_ref());
     fill(postgres.as_ref());
-    let mut texts: Vec<String> = WORDS.iter().flat_map(|word| [(*word).to_owned(), format!("{word} ")]).collect();
+    let mut texts: Vec<String> =
+        WORDS.iter().flat_map(|word| [(*word).to_owned(), format!("{word} ")]).collect();
     texts.extend(WORDS.windows(2).map(|pair| pair.join(" ")));
-    texts.extend(["gre", "bicy", "snake_", "東京", "京 東", "unending", "w219999", "zür", "", "nowhere"].map(str::to_owned));
+    texts.extend(
+        ["gre", "bicy", "snake_", "東京", "京 東", "unending", "w219999", "zür", "", "nowhere"]
+            .map(str::to_owned),
+    );
     let (mut asked, mut hits) = (0, 0);
 
     for (number, text) in texts.iter().enumerate() {

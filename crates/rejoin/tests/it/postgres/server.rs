@@ -50,7 +50,9 @@ pub(crate) fn shared() -> Option<&'static Server> {
         Some(Server::start(&bin, QUICK))
     });
     if server.is_none() {
-        skip("no PostgreSQL is installed; install `postgresql`, or name its programs in REJOIN_TEST_POSTGRES");
+        skip(
+            "no PostgreSQL is installed; install `postgresql`, or name its programs in REJOIN_TEST_POSTGRES",
+        );
     }
     server.as_ref()
 }
@@ -102,7 +104,11 @@ impl Server {
     pub(crate) fn start(bin: &Path, settings: &[&str]) -> Self {
         let directory = tempfile::Builder::new().prefix("rejoin-postgres-").tempdir().unwrap().keep();
         if is_root() {
-            let owner = if fs::read_to_string("/etc/passwd").unwrap().contains("\npostgres:") { "postgres" } else { "nobody" };
+            let owner = if fs::read_to_string("/etc/passwd").unwrap().contains("\npostgres:") {
+                "postgres"
+            } else {
+                "nobody"
+            };
             assert!(Command::new("chown").arg(owner).arg(&directory).status().unwrap().success());
         }
         let data = directory.join("data");
@@ -118,8 +124,7 @@ impl Server {
         let all = fs::read_to_string(&rules).unwrap();
         fs::write(&rules, format!("host all locked 127.0.0.1/32 scram-sha-256\n{all}")).unwrap();
         let settings = settings.iter().map(|setting| (*setting).to_owned()).collect();
-        let mut server =
-            Self { bin: bin.to_owned(), directory, port: free_port(), settings, watchdog: None };
+        let mut server = Self { bin: bin.to_owned(), directory, port: free_port(), settings, watchdog: None };
         server.run();
         server
     }

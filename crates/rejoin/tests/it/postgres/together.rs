@@ -60,7 +60,8 @@ fn what_another_handle_appends_is_seen_by_one_that_remembers() {
     // What it remembers says that `a` has no child.
     say(own.as_ref(), conversation(1), "c", Some(first), "three").unwrap();
     let last = say(own.as_ref(), conversation(1), "d", Some(second), "four").unwrap();
-    let taken = say(own.as_ref(), conversation(1), "b", Some(last), "five").err().map(|error| error.to_string());
+    let taken =
+        say(own.as_ref(), conversation(1), "b", Some(last), "five").err().map(|error| error.to_string());
 
     let forked: Vec<_> = messages(other.as_ref(), conversation(1)).unwrap();
     let parents: Vec<_> = forked.iter().map(|shown| shown.parent.map(|id| id.to_string())).collect();
