@@ -58,3 +58,4 @@ demo:
 # The long versions of the tests that inject faults: every call of every command, not a sample. docs/proofs.md has the figures
 prove:
     REJOIN_PROVE=1 cargo test -p rejoin-cli --test it -- --nocapture --test-threads=2 sweep:: faults:: attacks::faults cache::
+    REJOIN_PROVE=1 cargo test -p rejoin --all-features --test it -- --nocapture postgres::killed

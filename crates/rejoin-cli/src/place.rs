@@ -29,9 +29,19 @@ const FIRST_USE: &str = "notice.first-use";
 impl Context {
     /// The store's URL, checked.
     pub(crate) fn store_url(&self) -> Result<StoreUrl, Failure> {
-        StoreUrl::parse(self.config.store()).map_err(|error| {
+        let url = StoreUrl::parse(self.config.store()).map_err(|error| {
             Failure::from(error).or_hint("run `rejoin config get store` to see where this comes from")
-        })
+        })?;
+        let setting = self.config.setting("store");
+        if url.has_password() && setting.is_some_and(|setting| matches!(setting.origin, ValueOrigin::Flag(_)))
+        {
+            return Err(Failure::invalid(
+                "other users of this machine can read a password in a command's arguments",
+            )
+            .hint("put it into `PGPASSWORD`, `~/.pgpass` or the configuration file"));
+        }
+        let variables = &self.surroundings.variables;
+        Ok(url.with_variables(&|name| variables.get(name)?.clone().into_string().ok()))
     }
 
     /// The archive to write to. The store is created when it is missing, and the user told so once.
@@ -51,8 +61,8 @@ impl Context {
         }
         // A script that came first has not been told on anyone's behalf.
         if self.shows_notes() && archive.state().recall(FIRST_USE)?.is_none() {
-            let place = self.config.store();
-            let place = place.split_once(':').map_or(place, |(_, place)| place);
+            let place = self.store_url()?.to_string();
+            let place = place.split_once(':').map_or(place.as_str(), |(_, place)| place);
             self.note(&format!("Conversations are kept in {place}"));
             self.note("To turn this off: rejoin config set persistence.enabled false");
             // A store that cannot be written to says so when something is to be saved.

@@ -27,11 +27,12 @@ pub(crate) struct Describing {
 }
 
 impl Describing {
-    /// None without `summary.model`, and where another process could not read what was said.
+    /// None without `summary.model`, and where another process could not read what was said: it is told the store
+    /// in its arguments, where no password may stand.
     pub(crate) fn of(context: &Context) -> Option<Self> {
         context.config.summary_model()?;
         if !context.config.persistence_enabled()
-            || matches!(context.store_url(), Err(_) | Ok(StoreUrl::Memory))
+            || context.store_url().map_or(true, |url| matches!(url, StoreUrl::Memory) || url.has_password())
         {
             return None;
         }

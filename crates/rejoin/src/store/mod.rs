@@ -8,7 +8,7 @@
 //! ```text
 //!    the contract          Read and Store, here; what they take and answer in turn.rs and query.rs
 //!    its rules             keeper/
-//!    where rows are        backend/, and what implements it: memory.rs  sqlite/  jsonl/  sealed/
+//!    where rows are        backend/, and what implements it: memory.rs  sqlite/  jsonl/  postgres/  sealed/
 //!    shared by backends    tree.rs  body.rs  hits.rs  index/  durable.rs  reserve.rs  content_hash.rs
 //!    the place on disk     place.rs  owner.rs  displaced.rs  examination.rs
 //!    over any store        notice.rs  newest.rs
@@ -30,6 +30,9 @@ mod newest;
 mod notice;
 mod owner;
 pub(crate) mod place;
+#[cfg(feature = "postgres")]
+mod postgres;
+mod postgres_url;
 mod query;
 mod reserve;
 #[cfg(feature = "vault")]
@@ -53,6 +56,9 @@ pub use memory::MemoryStore;
 pub(crate) use newest::newest_stamp;
 pub(crate) use notice::{Notice, NoticeName, notices, put_notice};
 pub use owner::{Foreign, User};
+#[cfg(feature = "postgres")]
+pub use postgres::PostgresStore;
+pub use postgres_url::PostgresUrl;
 pub(crate) use query::Stamp;
 pub use query::{
     Changed, Cursor, Found, Hit, ListQuery, Order, Page, Row, SearchOrder, SearchQuery, Selection, What,

@@ -20,6 +20,7 @@ mod look;
 mod model;
 mod older;
 mod oracle;
+mod postgres;
 mod previews;
 mod public_items;
 mod real_agent;

@@ -17,6 +17,7 @@ use rejoin::{
 
 use crate::look::{ReadMessage, Visible, visible};
 use crate::oracle::Model;
+use crate::postgres::server::shared;
 use crate::vault::{TwoHands, sealed};
 
 /// Few conversations and few ids, so that operations meet.
@@ -572,6 +573,8 @@ fn find(store: &dyn Read, text: &str) -> Answer {
 enum Counts {
     /// Its bytes.
     Bytes,
+    /// The same, in a store whose stamps grow by more than one.
+    BytesUnderOwnStamps,
     /// Its bytes and what sealing adds.
     Sealed,
 }
@@ -583,7 +586,7 @@ impl Counts {
         let mut same = parts.next().unwrap_or_default().to_owned();
         for part in parts {
             let rest = match self {
-                Self::Bytes => part,
+                Self::Bytes | Self::BytesUnderOwnStamps => part,
                 Self::Sealed => part.trim_start_matches(|letter: char| letter.is_ascii_digit()),
             };
             same.push_str("bytes: ");
@@ -691,7 +694,13 @@ impl Pair {
         let fail = |error: rejoin::Error| TestCaseError::fail(format!("{error:?}"));
         let [store, model] = [self.store(), &self.model].map(|store| self.counts.visible(store));
         prop_assert_eq!(store.map_err(fail)?, model.map_err(fail)?);
-        let changes = |store: &dyn Store| store.changes(0, Duration::ZERO).unwrap();
+        let changes = |store: &dyn Store| {
+            let mut changes = store.changes(0, Duration::ZERO).unwrap();
+            if self.counts == Counts::BytesUnderOwnStamps {
+                changes.iter_mut().zip(1..).for_each(|(change, place)| change.stamp = place);
+            }
+            changes
+        };
         prop_assert_eq!(changes(self.store()), changes(&self.model));
         Ok(())
     }
@@ -746,5 +755,19 @@ proptest! {
     fn a_vault_in_jsonl_does_what_the_model_does(operations in prop::collection::vec(operation(), 1..60)) {
         let open = |path: &Path| -> Box<dyn Store> { Box::new(sealed(Arc::new(JsonlStore::open(path).unwrap()))) };
         agree(Counts::Sealed, Box::new(open), &operations)?;
+    }
+}
+
+proptest! {
+    // Each commit of it is seen by a server.
+    #![proptest_config(Config { cases: 16, failure_persistence: None, ..Config::default() })]
+
+    #[test]
+    fn the_postgres_store_does_what_the_model_does(operations in prop::collection::vec(operation(), 1..60)) {
+        if let Some(server) = shared() {
+            let url = server.fresh_url();
+            let open = move |_: &Path| -> Box<dyn Store> { Box::new(crate::postgres::Schema(url.clone()).store()) };
+            agree(Counts::BytesUnderOwnStamps, Box::new(open), &operations)?;
+        }
     }
 }

@@ -105,7 +105,7 @@ fn everything(
     let plan = RemovalPlan::of(archive.maintenance().survey()?.conversations);
     let count = plan.items.len() as u64;
     let counted = size::count(count, "conversation", "conversations");
-    let shown = ConsentText::line(&format!("This store will be emptied: {}", context.config.store()));
+    let shown = ConsentText::line(&format!("This store will be emptied: {}", context.store_url()?));
     let question = format!("Purge {counted} of all projects permanently?");
     plan.confirm(&shown, &question, consent, context)?;
     let progress = context.progress("Purging conversations", Unit::Items, Some(count));

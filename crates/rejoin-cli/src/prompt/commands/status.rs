@@ -93,7 +93,10 @@ fn summaries(prompt: &Prompt<'_>) -> Result<String, Failure> {
 
 fn store(prompt: &Prompt<'_>) -> String {
     match prompt.keeping {
-        Keeping::Kept => clean::line(prompt.context.config.store()),
+        Keeping::Kept => match prompt.context.store_url() {
+            Ok(url) => clean::line(&url.to_string()),
+            Err(_) => clean::line(prompt.context.config.store()),
+        },
         Keeping::Incognito | Keeping::Off => "memory".to_owned(),
     }
 }

@@ -154,6 +154,10 @@ impl StoreUrl {
                     root.display()
                 ),
             )),
+            Self::Postgres(_) => Err(Error::new(
+                ErrorKind::Unsupported,
+                format!("a store on a server cannot be {verb} as a file; `pg_dump` and `pg_restore` copy it"),
+            )),
             Self::Memory => {
                 Err(Error::new(ErrorKind::Unsupported, format!("a store in memory cannot be {verb}")))
             }
@@ -167,7 +171,9 @@ impl StoreUrl {
     pub fn contents(&self) -> Result<Option<Contents>> {
         match self {
             Self::Sqlite(path) | Self::Jsonl(path) if !path.exists() => Ok(None),
-            Self::Sqlite(_) | Self::Jsonl(_) | Self::Memory => contents(self.open()?.as_ref()).map(Some),
+            Self::Sqlite(_) | Self::Jsonl(_) | Self::Postgres(_) | Self::Memory => {
+                contents(self.open()?.as_ref()).map(Some)
+            }
             Self::Vault(inner) => match inner.path() {
                 Some(path) if !path.exists() => Ok(None),
                 _ => contents(inner.open_plain(&Access::default())?.as_ref()).map(Some),
@@ -193,16 +199,28 @@ impl StoreUrl {
         if let Err(error) = self.refuse_unbuilt() {
             return Diagnosis { ailments: vec![unusable(&error)], ..Diagnosis::default() };
         }
-        let Some(found) = self.examine() else { return Diagnosis::default() };
-        let mut diagnosis = diagnose_place(&found, from);
+        let found = self.examine();
+        if found.is_none() && !self.is_on_a_server() {
+            return Diagnosis::default();
+        }
+        let mut diagnosis = found.as_ref().map(|found| diagnose_place(found, from)).unwrap_or_default();
         // An older one would be migrated by opening it, which is for its user to begin.
-        if diagnosis.schema == Some(found.newest_schema) {
+        if found.is_none_or(|found| diagnosis.schema == Some(found.newest_schema)) {
             match self.open_with(access) {
                 Ok(store) => diagnose_contents(store.as_ref(), from.now, &mut diagnosis, report),
                 Err(error) => diagnosis.ailments.push(unusable(&error)),
             }
         }
         diagnosis
+    }
+
+    /// True when other machines can use it.
+    pub(in crate::archive) fn is_on_a_server(&self) -> bool {
+        match self {
+            Self::Postgres(_) => true,
+            Self::Vault(inner) => inner.is_on_a_server(),
+            Self::Sqlite(_) | Self::Jsonl(_) | Self::Memory => false,
+        }
     }
 
     /// Looks at the place of a store without changing it; none when it has no place.

@@ -7,10 +7,12 @@ use std::time::Duration;
 
 use crate::archive::place::pinned::is_sealed;
 use crate::error::{Error, ErrorKind, Result};
+#[cfg(feature = "postgres")]
+use crate::store::PostgresStore;
 #[cfg(feature = "sqlite")]
 use crate::store::SqliteStore;
 use crate::store::backend::Backend;
-use crate::store::{Displaced, Keeper, MemoryStore, REPACK_EVERY, Store, WAIT, place};
+use crate::store::{Displaced, Keeper, MemoryStore, PostgresUrl, REPACK_EVERY, Store, WAIT, place};
 #[cfg(feature = "jsonl")]
 use crate::store::{JsonlOptions, JsonlStore};
 #[cfg(feature = "vault")]
@@ -25,9 +27,11 @@ pub enum StoreUrl {
     Sqlite(PathBuf),
     /// `jsonl:DIR`
     Jsonl(PathBuf),
+    /// `postgres://USER@HOST/DATABASE`
+    Postgres(PostgresUrl),
     /// `memory:`
     Memory,
-    /// `vault+sqlite:PATH` or `vault+jsonl:DIR`: one of the others, sealed.
+    /// `vault+sqlite:PATH`, `vault+jsonl:DIR` or `vault+postgres://…`: one of the others, sealed.
     Vault(Box<StoreUrl>),
 }
 
@@ -76,15 +80,18 @@ impl StoreUrl {
             ("sqlite", path) => Ok(Self::Sqlite(path.into())),
             ("jsonl", path) => Ok(Self::Jsonl(path.into())),
             ("memory", "") => Ok(Self::Memory),
-            ("vault+sqlite" | "vault+jsonl", path) => {
+            ("postgres" | "postgresql", rest) if rest.starts_with("//") => {
+                Ok(Self::Postgres(PostgresUrl::new(rest)))
+            }
+            ("postgres" | "postgresql", _) => {
+                Err(Error::invalid("`postgres:` needs a server, as in `postgres://localhost/history`"))
+            }
+            ("vault+sqlite" | "vault+jsonl" | "vault+postgres" | "vault+postgresql", path) => {
                 let inner = format!("{}:{path}", &scheme["vault+".len()..]);
                 Ok(Self::Vault(Box::new(Self::parse(&inner)?)))
             }
-            ("postgres" | "postgresql" | "vault+postgres", _) => {
-                Err(Error::new(ErrorKind::Unsupported, format!("this version has no `{scheme}` store")))
-            }
             _ => Err(Error::invalid(format!(
-                "`{url}` is not a store; use `sqlite:PATH`, `jsonl:DIR` or `memory:`, or a vault such as `vault+sqlite:PATH`"
+                "`{url}` is not a store; use `sqlite:PATH`, `jsonl:DIR`, `postgres://…` or `memory:`, or a vault such as `vault+sqlite:PATH`"
             ))),
         }
     }
@@ -129,9 +136,12 @@ impl StoreUrl {
                 Err(Error::not_built("`sqlite` store", "sqlite"))
             }
             Self::Jsonl(_) if cfg!(not(feature = "jsonl")) => Err(Error::not_built("`jsonl` store", "jsonl")),
+            Self::Postgres(_) if cfg!(not(feature = "postgres")) => {
+                Err(Error::not_built("`postgres` store", "postgres"))
+            }
             Self::Vault(_) if cfg!(not(feature = "vault")) => Err(Error::not_built("vaults", "vault")),
             Self::Vault(inner) => inner.refuse_unbuilt(),
-            Self::Sqlite(_) | Self::Jsonl(_) | Self::Memory => Ok(()),
+            Self::Sqlite(_) | Self::Jsonl(_) | Self::Postgres(_) | Self::Memory => Ok(()),
         }
     }
 
@@ -151,7 +161,7 @@ impl StoreUrl {
 
     /// Where the rows of a store that is no vault are.
     #[cfg_attr(
-        not(any(feature = "jsonl", feature = "sqlite")),
+        not(any(feature = "jsonl", feature = "postgres", feature = "sqlite")),
         expect(unused_variables, reason = "a store in memory takes nothing")
     )]
     pub(in crate::archive) fn backend(&self, access: &Access) -> Result<Arc<dyn Backend>> {
@@ -165,12 +175,16 @@ impl StoreUrl {
                 let options = JsonlOptions { wait, repack_every, ..JsonlOptions::default() };
                 Arc::new(JsonlStore::open_with(root, options)?.into_backend())
             }
+            #[cfg(feature = "postgres")]
+            Self::Postgres(url) => Arc::new(PostgresStore::open_waiting(url, access.wait)?.into_backend()),
             Self::Vault(_) => return Err(Error::invalid(format!("`{self}` is a vault"))),
             Self::Memory => Arc::new(MemoryStore::new().into_backend()),
             #[cfg(not(feature = "sqlite"))]
             Self::Sqlite(_) => unreachable!("it was refused above"),
             #[cfg(not(feature = "jsonl"))]
             Self::Jsonl(_) => unreachable!("it was refused above"),
+            #[cfg(not(feature = "postgres"))]
+            Self::Postgres(_) => unreachable!("it was refused above"),
         })
     }
 
@@ -180,6 +194,26 @@ impl StoreUrl {
         match self {
             Self::Vault(_) => self.clone(),
             plain => Self::Vault(Box::new(plain.clone())),
+        }
+    }
+
+    /// True when a password stands in it.
+    pub fn has_password(&self) -> bool {
+        match self {
+            Self::Postgres(url) => url.has_password(),
+            Self::Vault(inner) => inner.has_password(),
+            Self::Sqlite(_) | Self::Jsonl(_) | Self::Memory => false,
+        }
+    }
+
+    /// The same store, where the variables that its server's own programs go by, such as `PGPASSWORD`, stand in
+    /// for what the URL does not say. `read` returns a variable of the environment.
+    #[must_use]
+    pub fn with_variables(self, read: &dyn Fn(&str) -> Option<String>) -> Self {
+        match self {
+            Self::Postgres(url) => Self::Postgres(url.with_variables(read)),
+            Self::Vault(inner) => Self::Vault(Box::new(inner.with_variables(read))),
+            other @ (Self::Sqlite(_) | Self::Jsonl(_) | Self::Memory) => other,
         }
     }
 
@@ -193,7 +227,7 @@ impl StoreUrl {
     pub fn path(&self) -> Option<&Path> {
         match self {
             Self::Sqlite(path) | Self::Jsonl(path) => Some(path),
-            Self::Memory => None,
+            Self::Postgres(_) | Self::Memory => None,
             Self::Vault(inner) => inner.path(),
         }
     }
@@ -213,6 +247,7 @@ impl fmt::Display for StoreUrl {
         match self {
             Self::Sqlite(path) => write!(f, "sqlite:{}", path.display()),
             Self::Jsonl(root) => write!(f, "jsonl:{}", root.display()),
+            Self::Postgres(url) => write!(f, "{url}"),
             Self::Memory => f.write_str("memory:"),
             Self::Vault(inner) => write!(f, "vault+{inner}"),
         }

@@ -48,6 +48,8 @@ fn remove_conversation(backend: &dyn Backend, id: ConversationId, reason: &str, 
     let hint =
         CommitHint { attempt: "remove a conversation", conversation: Some(id), ..CommitHint::default() };
     backend.commit(&hint, Safety::Synced, &mut |rows| {
+        // A decision may be asked for again.
+        outcome = Outcome::NotFound;
         let (messages, bytes) = match rows.state(id)? {
             Presence::Absent => return Ok(Batch::NOTHING),
             // Nobody misses it any more.
@@ -78,6 +80,8 @@ fn remove_messages(
         ..CommitHint::default()
     };
     backend.commit(&hint, Safety::Synced, &mut |rows| {
+        // A decision may be asked for again.
+        outcome = Outcome::NotFound;
         let Presence::Stored(state) = rows.state(id)? else { return Ok(Batch::NOTHING) };
         let tree = read_tree(rows, id)?;
         let going = match going(&tree, ids, children) {
