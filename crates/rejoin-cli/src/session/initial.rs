@@ -150,7 +150,7 @@ fn instruction_files(context: &Context) -> Vec<InstructionFile> {
                 warn(&format!("`{name}` is a link that leads out of the project, so it was not read"), None);
             }
             FileReading::Irregular => {
-                warn(&format!("`{name}` is not a regular file, so it was not read"), None)
+                warn(&format!("`{name}` is not a regular file, so it was not read"), None);
             }
             FileReading::Failed(error) => warn(&format!("`{name}` could not be read: {error}"), None),
             FileReading::Foreign(foreign) => {

@@ -75,7 +75,7 @@ fn all(args: &Args, archive: &Archive, context: &Context) -> Result<Vec<Selected
     archive.reader().each_conversation(&list, &mut |stored| {
         match (stored.messages > 0, stored.conversation.kind == SUBAGENT) {
             (true, false) => {
-                wanted.push(SelectedConversation::new(stored, Extent::Tree, SelectionReason::Chosen))
+                wanted.push(SelectedConversation::new(stored, Extent::Tree, SelectionReason::Chosen));
             }
             (true, true) => runs.push(stored),
             (false, _) => {}

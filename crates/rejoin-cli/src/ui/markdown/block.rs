@@ -119,7 +119,7 @@ impl Blocks {
         let Some(line) = classify(&self.held, LineExtent::Beginning) else { return };
         match line.kind {
             LineKind::Fence { .. } | LineKind::Row | LineKind::Rule | LineKind::Blank => {
-                self.state = BlockState::Whole
+                self.state = BlockState::Whole;
             }
             LineKind::Indented if self.items.is_empty() => self.state = BlockState::Whole,
             LineKind::Heading { .. } | LineKind::Item { .. } | LineKind::Indented | LineKind::Text => {
