@@ -319,8 +319,8 @@ fn beside(path: &str, name: &str) -> String {
     path.rsplit_once('/').map_or_else(|| name.to_owned(), |(directory, _)| format!("{directory}/{name}"))
 }
 
-/// The names in a directory are safe once it is. Some file systems cannot sync one, and they are there all the
-/// same.
+/// The names in a directory are safe once it is. Some file systems cannot sync one, and the names are there
+/// all the same.
 fn sync(directory: &OwnedFd) {
     let _ = rustix::fs::fsync(directory);
 }

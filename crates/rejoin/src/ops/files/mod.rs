@@ -2,13 +2,13 @@
 //!
 //! ```text
 //! manifest   {"rejoin":"files","version":1,"taken":…,"directory":"/home/ada/trip","identity":"…"}
-//!            {"path":"src/main.rs","size":9,"mode":420,"modified":…,"changed":…,"inode":7,"content":"sha256:…"}
+//!            {"path":"src/main.rs","size":9,"mode":420,"modified":…,"changed":…,"inode":7,"content":"…"}
 //!            {"path":"old.rs","removed":true}
 //! pack       {"rejoin":"pack","version":1,"contents":[["sha256:…",9],…]}   one line, then the bytes
 //! ```
 //!
-//! A manifest that follows another one lists only what changed since, so that a change costs as much as it is. Its lines are in
-//! order of path.
+//! A manifest that follows another one lists only what changed since, so that a change costs as much as it
+//! is. Its lines are in order of path.
 
 mod manifest;
 mod pack;
