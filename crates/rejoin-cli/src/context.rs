@@ -3,7 +3,7 @@
 use std::io::{self, BufWriter, StdoutLock, Write};
 use std::sync::{Arc, OnceLock};
 
-use rejoin::vault::Keyholder;
+use rejoin::vault::{Keyholder, Secret};
 use serde::Serialize;
 
 use crate::config::Config;
@@ -27,6 +27,8 @@ pub(crate) struct Context {
     pub(crate) manner: Manner,
     /// Opens vaults; whoever was asked once is not asked again.
     keyholder: Keyholder,
+    /// The new passphrase, once it was typed: it also opens the vault that it is for.
+    pub(crate) new_passphrase: Arc<OnceLock<Secret>>,
     /// The key of the project, once it is settled: whoever was asked once is not asked again.
     pub(crate) settled_project: Arc<OnceLock<String>>,
 }
@@ -77,17 +79,19 @@ impl From<bool> for Consent {
 
 impl Context {
     pub(crate) fn new(config: Config, surroundings: Surroundings, manner: Manner) -> Self {
-        let keyholder = vault::keyholder(&surroundings, manner);
-        Self { config, surroundings, manner, keyholder, settled_project: Arc::default() }
+        let new_passphrase = Arc::default();
+        let keyholder = vault::keyholder(&surroundings, manner, &new_passphrase);
+        Self { config, surroundings, manner, keyholder, new_passphrase, settled_project: Arc::default() }
     }
 
     /// The same with another configuration.
     pub(crate) fn configured(&self, config: Config) -> Self {
         let (surroundings, keyholder) = (self.surroundings.clone(), self.keyholder.clone());
+        let new_passphrase = Arc::clone(&self.new_passphrase);
         let is_same_project = config.project() == self.config.project();
         let settled_project =
             if is_same_project { Arc::clone(&self.settled_project) } else { Arc::default() };
-        Self { config, surroundings, manner: self.manner, keyholder, settled_project }
+        Self { config, surroundings, manner: self.manner, keyholder, new_passphrase, settled_project }
     }
 
     /// What opens vaults.

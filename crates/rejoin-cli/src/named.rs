@@ -1,7 +1,5 @@
 //! Finds what a person named: a conversation or a message, and says what to do when it is not there.
 
-use std::path::Path;
-
 use rejoin::store::Found;
 use rejoin::{
     Archive, Branch, ConversationId, Error, ErrorKind, List, MessageId, Named, Origin, PlainText,
@@ -79,8 +77,8 @@ pub(crate) fn imported(archive: &Archive, name: &str) -> Vec<StoredConversation>
 
 /// True when the conversation was read from a file or folder in this folder.
 fn lies_in(origin: &Origin, folder: &str) -> bool {
-    let path = Path::new(origin.source_path.as_deref().unwrap_or_default());
-    path.ancestors().skip(1).any(|above| above.ends_with(folder))
+    let path = origin.source_path.as_deref().unwrap_or_default();
+    format!("/{path}").contains(&format!("/{folder}/"))
 }
 
 /// The conversation that a name stands for, with the library's error.

@@ -28,9 +28,9 @@ const STATE_BYTES: usize = 4 << 20;
 /// So many conversations of one day may want the same name.
 const ATTEMPTS: usize = 1000;
 
-/// Writes the files of a conversation that was left, and commits them, as far as the configuration asks for it.
+/// Writes the files of a conversation that was left, and commits them, where the configuration asks for it.
 pub(crate) fn save_session(context: &Context, archive: &Archive, id: ConversationId) {
-    if let Some(warning) = SessionWriter::of(context, archive, id).and_then(|writer| writer.write(archive)) {
+    if let Some(warning) = FolderWriter::of(context, archive, id).and_then(|writer| writer.write(archive)) {
         context.manner.warn(&warning.message, warning.hint.as_deref());
     }
     git::commit_session(context, archive, id);
@@ -40,7 +40,7 @@ pub(crate) fn save_session(context: &Context, archive: &Archive, id: Conversatio
 ///
 /// It needs nothing else of the program, so a thread can write them while a prompt waits.
 #[derive(Clone, Debug)]
-pub(crate) struct SessionWriter {
+pub(crate) struct FolderWriter {
     conversation: ConversationId,
     project: PathBuf,
     plaintext: PlaintextRule,
@@ -62,14 +62,14 @@ pub(crate) struct UnwrittenFiles {
 
 /// The files of a session, not written yet.
 #[derive(Debug)]
-pub(crate) struct SessionFiles {
+pub(crate) struct SessionFolder {
     project: PathBuf,
     /// Below the project.
     pub(crate) folder: PathBuf,
     files: Vec<WrittenFile>,
 }
 
-impl SessionWriter {
+impl FolderWriter {
     /// None where the configuration asks for no files, or the project is not there.
     pub(crate) fn of(context: &Context, archive: &Archive, id: ConversationId) -> Option<Self> {
         if !context.config.writes_session_files() {
@@ -94,7 +94,7 @@ impl SessionWriter {
                 return Ok(());
             }
             check(archive, &stored, self.plaintext)?;
-            SessionFiles::of(archive, self.conversation, &self.project)?.write()
+            SessionFolder::of(archive, self.conversation, &self.project)?.write()
         };
         let failure: Failure = write().err()?;
         let message = format!("the session files were not written: {}", failure.summary());
@@ -102,7 +102,7 @@ impl SessionWriter {
     }
 }
 
-impl SessionFiles {
+impl SessionFolder {
     /// The files of a conversation, in the folder that it has already or in one that is free.
     pub(crate) fn of(archive: &Archive, id: ConversationId, project: &Path) -> Result<Self, Failure> {
         let mut tree = archive.exports().tree(id, Extent::Path(None))?;

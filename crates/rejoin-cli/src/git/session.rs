@@ -13,7 +13,7 @@ use crate::error::{Failure, Kind};
 use crate::git::programs;
 use crate::git::repository::Repository;
 use crate::named;
-use crate::session_files::{STATE, SessionFiles, check_allowed};
+use crate::session_files::{STATE, SessionFolder, check_allowed};
 
 /// What the store remembers of the programs that were told, with the directory of the repository.
 const PROGRAMS: &str = "notice.git-programs:";
@@ -45,7 +45,7 @@ fn commit(context: &Context, archive: &Archive, id: ConversationId) -> Result<Op
         return Err(Failure::new(Kind::Conflict, obstacle).hint("it will be committed at the next stop"));
     }
     check_allowed(context, archive, &stored)?;
-    let session = SessionFiles::of(archive, id, &project)?;
+    let session = SessionFolder::of(archive, id, &project)?;
     let folder = &session.folder;
     if repository.ignores(&folder.join(STATE))? {
         return Err(Failure::new(Kind::Conflict, format!("git ignores `{}`", folder.display())));

@@ -9,7 +9,7 @@ use rejoin::{Archive, ConversationId, EndReason, StoredConversation, Time};
 
 use crate::context::Context;
 use crate::session::summary::{Describing, Occasion};
-use crate::session_files::SessionWriter;
+use crate::session_files::FolderWriter;
 
 impl Context {
     /// A conversation as it stands now. One that is left without a word for long enough counts as paused, so
@@ -38,14 +38,14 @@ pub(crate) struct IdleWatch {
 #[derive(Debug, Default)]
 struct PauseWork {
     describing: Option<Describing>,
-    files: Option<SessionWriter>,
+    files: Option<FolderWriter>,
 }
 
 impl IdleWatch {
     /// Begins to wait, as long as the configuration says.
     pub(crate) fn start(context: &Context, archive: &Archive, id: ConversationId) -> Self {
         let besides =
-            PauseWork { describing: Describing::of(context), files: SessionWriter::of(context, archive, id) };
+            PauseWork { describing: Describing::of(context), files: FolderWriter::of(context, archive, id) };
         Self::after(context.config.auto_pause(), archive.clone(), id, besides)
     }
 
@@ -116,7 +116,7 @@ mod tests {
         let mut trip = archive.start(Conversation::titled("Lisbon")).unwrap();
         trip.append(Message::user("Where to eat?")).unwrap();
         let mut events = archive.subscribe().unwrap();
-        let files = Some(SessionWriter::below(project.path(), trip.id()));
+        let files = Some(FolderWriter::below(project.path(), trip.id()));
         let besides = PauseWork { files, ..PauseWork::default() };
         let watch = IdleWatch::after(Duration::from_millis(5), archive.clone(), trip.id(), besides);
         events.next(Duration::from_secs(10)).unwrap();

@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 
 use rejoin::store::Foreign;
 use rejoin::vault::{Cost, NewSlot, Secret, SlotKind, UnlockRequest, UnlockResponse};
@@ -28,12 +29,18 @@ pub(super) struct SecretAsker {
     file: Option<PathBuf>,
     is_attended: bool,
     notes: Notes,
+    /// What was typed for a vault that this run made.
+    new_passphrase: Arc<OnceLock<Secret>>,
 }
 
 impl SecretAsker {
-    pub(super) fn new(surroundings: &Surroundings, manner: Manner) -> Self {
+    pub(super) fn new(
+        surroundings: &Surroundings,
+        manner: Manner,
+        new_passphrase: Arc<OnceLock<Secret>>,
+    ) -> Self {
         let is_attended = surroundings.terminal.stdin && surroundings.terminal.stderr;
-        Self { file: surroundings.passphrase_file(), is_attended, notes: manner.notes }
+        Self { file: surroundings.passphrase_file(), is_attended, notes: manner.notes, new_passphrase }
     }
 
     pub(super) fn ask(&self, wanted: &UnlockRequest) -> Result<Option<UnlockResponse>> {
@@ -41,6 +48,10 @@ impl SecretAsker {
             // What did not fit does not fit the second time either.
             let given = (wanted.attempt == 1).then(|| read_file(path)).transpose();
             return Ok(given.map_err(as_error)?.map(|given| answer(given, wanted)));
+        }
+        let typed = self.new_passphrase.get().filter(|_| wanted.attempt == 1);
+        if let Some(typed) = typed.filter(|_| wanted.kinds.contains(&SlotKind::Passphrase)) {
+            return Ok(Some(UnlockResponse::Passphrase(typed.clone())));
         }
         if !self.is_attended {
             return Ok(None);
@@ -112,6 +123,8 @@ fn ask_new(context: &Context) -> std::result::Result<Secret, Failure> {
     if first.as_bytes() != second.as_bytes() {
         return Err(Failure::invalid("the two are not the same, so nothing was changed"));
     }
+    // A second one is for another slot of the same vault, which the first one opens.
+    let _ = context.new_passphrase.set(first.clone());
     Ok(first)
 }
 

@@ -4,10 +4,10 @@ mod ask;
 mod keyring;
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use rejoin::store::Foreign;
-use rejoin::vault::{Keyholder, SecretFiles, SecretStores};
+use rejoin::vault::{Keyholder, Secret, SecretFiles, SecretStores};
 use rejoin::{Access, ErrorKind, StoreUrl};
 
 pub(crate) use ask::{new_passphrase, new_passphrase_from};
@@ -31,8 +31,12 @@ impl Context {
 }
 
 /// Opens vaults with what this machine has, and asks where that is not enough.
-pub(crate) fn keyholder(surroundings: &Surroundings, manner: Manner) -> Keyholder {
-    let asker = SecretAsker::new(surroundings, manner);
+pub(crate) fn keyholder(
+    surroundings: &Surroundings,
+    manner: Manner,
+    new_passphrase: &Arc<OnceLock<Secret>>,
+) -> Keyholder {
+    let asker = SecretAsker::new(surroundings, manner, Arc::clone(new_passphrase));
     let files = key_directory(surroundings)
         .map(|directory| Arc::new(SecretFiles::new(directory)) as Arc<dyn rejoin::vault::SecretStore>);
     let places = SecretStores { keyring: Some(Arc::new(KeyringStore::of(surroundings))), files };

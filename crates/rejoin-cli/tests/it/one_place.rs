@@ -66,10 +66,10 @@ fn directories_above_are_searched_for_a_project_in_one_way() {
         "commands/export/place.rs",
         "config/accessors.rs",
         "config/project.rs",
-        "git/session.rs",
         "private.rs",
         "project_file.rs",
         "session/initial.rs",
+        "session_files.rs",
     ];
     assert_eq!(found_in(&[".ancestors()"]), expected);
 }

@@ -54,3 +54,20 @@ fn the_copy_is_said_to_be_complete_before_the_original_is_asked_about() {
     assert!(told < asked.find("Erase the old store").unwrap(), "{asked}");
     assert!(left.contains("Conversations are kept in vault+sqlite:"), "{left}");
 }
+
+#[test]
+fn encrypting_with_a_new_passphrase_does_not_ask_for_it_again() {
+    let world = World::new();
+    world.talk("Lisbon", &["Where to eat?"]);
+    let Some(terminal) = Terminal::open(&world, 120, 40) else { return };
+
+    terminal.enter("rejoin vault encrypt --slot passphrase");
+    enter_hidden(&terminal, "New passphrase", "correct horse");
+    enter_hidden(&terminal, "Once more", "correct horse");
+    let asked = terminal.wait_for("Erase the old store");
+    terminal.press("y");
+    terminal.key("Enter");
+
+    terminal.wait_for("Erased the old store");
+    assert!(!asked.contains("Passphrase of the vault"), "{asked}");
+}

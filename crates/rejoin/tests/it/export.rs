@@ -1,7 +1,7 @@
 //! Exports for people: what stands in them, and in which order.
 
 use rejoin::formats::{SourceBranch, SourceConversation, SourceMessage, SourceParent, SourcePin, Tree};
-use rejoin::{Block, Conversation, Json, Media, MediaKind, Message, Role, Thinking, Time};
+use rejoin::{Block, Conversation, Fields, Json, Media, MediaKind, Message, Role, Thinking, Time};
 
 fn time(minute: i64) -> Time {
     Time::from_micros(1_794_770_847_000_000 + minute * 60_000_000)
@@ -162,7 +162,13 @@ fn where_things_lie_can_be_left_out_of_a_page() {
     let mut tree = Tree { conversations: vec![SourceConversation::new("trip", time(0))], ..Tree::default() };
     tree.conversations[0].header.project = Some("/home/ada/trip".to_owned());
     for (id, uri) in [("a", "/home/ada/map.png"), ("b", "https://example.com/map.png")] {
-        let media = Media { uri: Some(uri.to_owned()), ..Media::default() };
+        let media = Media {
+            kind: MediaKind::Image,
+            mime_type: "image/png".to_owned(),
+            data: None,
+            uri: Some(uri.to_owned()),
+            extra: Fields::new(),
+        };
         tree.messages.push(said("trip", id, None, Message::new(Role::User, vec![Block::Media(media)])));
     }
     let whole = tree.to_html().unwrap();

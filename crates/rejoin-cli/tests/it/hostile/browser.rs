@@ -101,8 +101,8 @@ impl Browser {
         serde_json::from_slice(&bytes).unwrap()
     }
 
-    /// Opens a file, and returns everything that happened which a page without network, and with no script but
-    /// the one of Rejoin, cannot do.
+    /// Opens a file, and returns everything that happened which a page cannot do without network, and with
+    /// no script but the one of Rejoin.
     pub(super) fn visit(&mut self, path: &Path) -> Vec<String> {
         let address = format!("file://{}", path.display());
         self.events.clear();
