@@ -15,7 +15,7 @@ use rustix::fs::OFlags;
 /// What a file holds, or why it was not read.
 #[derive(Debug)]
 pub(crate) enum FileReading {
-    Content(FileContent),
+    Content(BoundedContent),
     /// There is no such file.
     Absent,
     /// It is a link to somewhere outside the folder.
@@ -29,14 +29,14 @@ pub(crate) enum FileReading {
 
 /// What a file holds, or the beginning of it.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct FileContent {
+pub(crate) struct BoundedContent {
     pub(crate) bytes: Vec<u8>,
     /// Where it is, with the links resolved that lead there from the directory.
     pub(crate) place: PathBuf,
     pub(crate) is_whole: bool,
 }
 
-impl FileContent {
+impl BoundedContent {
     /// The text; what is no text is replaced.
     pub(crate) fn text(&self) -> String {
         let mut text = String::from_utf8_lossy(&self.bytes).into_owned();
@@ -179,7 +179,7 @@ fn read(user: User, place: PathBuf, found: &Metadata, most: usize) -> FileReadin
     }
     let is_whole = bytes.len() <= most;
     bytes.truncate(most);
-    FileReading::Content(FileContent { bytes, place, is_whole })
+    FileReading::Content(BoundedContent { bytes, place, is_whole })
 }
 
 /// A path through something that is no directory is as absent as one that ends nowhere.

@@ -8,7 +8,7 @@ use rejoin::{Block, Fields, Json, Media, MediaKind, Message, Text};
 use crate::context::Context;
 use crate::error::Failure;
 use crate::private;
-use crate::project_file::{FileContent, FileReading, read_inside, read_own};
+use crate::project_file::{BoundedContent, FileReading, read_inside, read_own};
 use crate::ui::{clean, size};
 
 /// The largest text file that is attached: more crowds out the conversation.
@@ -181,7 +181,7 @@ fn reading(context: &Context, name: &str) -> FileReading {
     read_inside(&working.join(name), root, LARGEST_IMAGE)
 }
 
-fn attachable(content: FileContent) -> Result<Attachable, String> {
+fn attachable(content: BoundedContent) -> Result<Attachable, String> {
     if let Some(kind) = image_kind(&content.bytes) {
         if !content.is_whole {
             return Err(format!("it is larger than {}", size::bytes(LARGEST_IMAGE as u64)));

@@ -14,7 +14,7 @@ use rejoin::StoredConversation;
 use crate::config::project;
 use crate::context::Context;
 use crate::private;
-use crate::project_file::{FileContent, FileReading, read_inside};
+use crate::project_file::{BoundedContent, FileReading, read_inside};
 use crate::session::command_file::{self, CommandFile};
 use crate::session::stop;
 use crate::ui::clean;
@@ -162,7 +162,7 @@ fn instruction_files(context: &Context) -> Vec<InstructionFile> {
 }
 
 /// What a model is told of a file.
-fn text_of(content: &FileContent, name: &str, context: &Context) -> String {
+fn text_of(content: &BoundedContent, name: &str, context: &Context) -> String {
     let mut text = content.text();
     if !content.is_whole {
         text.push_str("\n[the rest was left out]");

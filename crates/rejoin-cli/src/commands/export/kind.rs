@@ -36,7 +36,9 @@ pub(super) fn all() -> impl Iterator<Item = ExportKind> {
     let formats = || FORMATS.iter().copied().filter(|format| format.can_write());
     let own = formats().filter(|format| format.is_own());
     let others = formats().filter(|format| !format.is_own());
-    [ExportKind::Markdown, ExportKind::Html(PagePaths::Hidden)].into_iter().chain(own.chain(others).map(ExportKind::Format))
+    [ExportKind::Markdown, ExportKind::Html(PagePaths::Hidden)]
+        .into_iter()
+        .chain(own.chain(others).map(ExportKind::Format))
 }
 
 impl ExportKind {

@@ -12,9 +12,9 @@ mod work;
 
 use std::path::PathBuf;
 
+pub(crate) use nearby::offer;
 use rejoin::formats::{FORMATS, Format};
 use rejoin::{Archive, ConversationId, ImportMode, Imports};
-pub(crate) use nearby::offer;
 use report::ImportReport;
 use scope::{FoundSource, ImportPlace, ImportScope};
 use survey::ScanSurvey;

@@ -61,7 +61,11 @@ impl Transcript<'_> {
         writeln!(output, "{id} {}", self.paint.apply(Meaning::Dim, &facts))?;
         if path.is_empty() {
             let id = stored.id.short();
-            writeln!(output, "\n{}. Add one: rejoin append {id} \"your message\"", banner::no_turns(stored.id))?;
+            writeln!(
+                output,
+                "\n{}. Add one: rejoin append {id} \"your message\"",
+                banner::no_turns(stored.id)
+            )?;
         }
         let ignored = &stored.conversation.ignored_summaries;
         path.visit(|message| Ok(self.write_message(message, ignored, output)?))

@@ -23,7 +23,7 @@ const RUNS: &str = "subagents";
 const RUN: &str = "agent-";
 
 pub(super) fn read(source: &Source, reading: &mut Reading<'_>) -> Result<()> {
-    let mut session = SessionFiles::default();
+    let mut session = ClaudeFiles::default();
     let runs = runs_of(source)?;
     if !runs.is_empty() {
         session.calls.keep();
@@ -60,7 +60,7 @@ fn runs_of(source: &Source) -> Result<Vec<PathBuf>> {
 
 /// State that is shared by the files of a session.
 #[derive(Default)]
-struct SessionFiles {
+struct ClaudeFiles {
     /// The conversation of the session itself.
     main: Option<String>,
     calls: CallIndex,
@@ -74,7 +74,7 @@ struct RunDescription {
     tool_use_id: Option<String>,
 }
 
-impl SessionFiles {
+impl ClaudeFiles {
     /// Reads one file: a conversation, and those of sub-agents that are in the same file.
     fn read_file(&mut self, path: &Path, stem: &str, reading: &mut Reading<'_>) -> Result<()> {
         let mut file =
@@ -111,7 +111,7 @@ struct SessionFile<'a> {
 impl SessionFile<'_> {
     fn line(
         &mut self,
-        session: &mut SessionFiles,
+        session: &mut ClaudeFiles,
         line: &mut ClaudeLine<'_>,
         reading: &mut Reading<'_>,
     ) -> Result<()> {
@@ -135,7 +135,7 @@ impl SessionFile<'_> {
     }
 
     /// Returns the thread of a line. Lines of a sub-agent in another file have a thread of their own.
-    fn place(&mut self, session: &mut SessionFiles, line: &ClaudeLine<'_>) -> Result<usize> {
+    fn place(&mut self, session: &mut ClaudeFiles, line: &ClaudeLine<'_>) -> Result<usize> {
         if self.threads.is_empty() {
             let own = self.begin(session, line)?;
             self.threads.push(own);
@@ -167,7 +167,7 @@ impl SessionFile<'_> {
     }
 
     /// Starts the file's own conversation, named after the path and the first line.
-    fn begin(&self, session: &mut SessionFiles, line: &ClaudeLine<'_>) -> Result<ClaudeThread> {
+    fn begin(&self, session: &mut ClaudeFiles, line: &ClaudeLine<'_>) -> Result<ClaudeThread> {
         let directory = self.path.parent().filter(|above| above.file_name().is_some_and(|name| name == RUNS));
         // Elsewhere, a session may have any name, and its lines say that it is not a sub-agent's.
         let is_run = directory.is_some() || line.is_sidechain != Some(false);

@@ -28,7 +28,7 @@ pub(super) fn write(tree: &Tree) -> Result<Vec<WrittenFile>> {
     let directory = paths::directory(main.header.project.as_deref().unwrap_or("/"));
     let mut files = Vec::new();
     for conversation in &tree.conversations {
-        let mut file = SessionWriter::new(tree, conversation, &session);
+        let mut file = ClaudeWriter::new(tree, conversation, &session);
         file.write_messages();
         let Some(parent) = conversation.parent.as_ref().filter(|_| conversation.id != main.id) else {
             file.write_marks();
@@ -59,7 +59,7 @@ fn call_in<'a>(tree: &'a Tree, conversation: &str, message: &str) -> Option<&'a 
 }
 
 /// One file while it is written.
-struct SessionWriter<'a> {
+struct ClaudeWriter<'a> {
     tree: &'a Tree,
     conversation: &'a SourceConversation,
     session: &'a str,
@@ -70,7 +70,7 @@ struct SessionWriter<'a> {
     bytes: Vec<u8>,
 }
 
-impl<'a> SessionWriter<'a> {
+impl<'a> ClaudeWriter<'a> {
     fn new(tree: &'a Tree, conversation: &'a SourceConversation, session: &'a str) -> Self {
         let (lines, responses) = (HashMap::new(), HashSet::new());
         Self { tree, conversation, session, lines, responses, bytes: Vec::new() }

@@ -55,10 +55,10 @@ pub(super) struct OpenDatabase {
 
 /// The state of a database's files.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct DatabaseStamp([Option<FileStamp>; 3]);
+pub(super) struct DatabaseStamp([Option<DatabaseFileStamp>; 3]);
 
 /// Device, inode, size and time of a file.
-type FileStamp = (u64, u64, u64, i64, i64);
+type DatabaseFileStamp = (u64, u64, u64, i64, i64);
 
 impl DatabaseStamp {
     pub(super) fn of(path: &Path) -> Self {
