@@ -72,6 +72,7 @@ retention.max_per_project 100 default
 retention.notice_days 5 default
 server.listen 127.0.0.1:7171 default
 session.auto_pause_minutes 5 default
+session.files false default
 snapshots.files true default
 start.default new default
 store sqlite:[world]/home/.local/share/rejoin/rejoin.db default

@@ -34,9 +34,9 @@ fn titles(world: &World) -> Vec<String> {
 }
 
 /// Whether a prompt asks, and what is imported once it is left.
-fn opened(world: &World, answer: &str) -> Option<(bool, Vec<String>)> {
-    let terminal = Terminal::open(world, 100, 40)?;
-    terminal.enter("rejoin");
+fn opened(world: &World, terminal: &Terminal<'_>, answer: &str) -> (bool, Vec<String>) {
+    terminal.enter("clear; rejoin");
+    terminal.wait_until("the screen to be clear", |screen| !screen.contains("clear"));
     let screen = terminal.wait_until("a question or the prompt", |screen| {
         screen.contains(QUESTION) || screen.trim_end().ends_with('>')
     });
@@ -47,14 +47,14 @@ fn opened(world: &World, answer: &str) -> Option<(bool, Vec<String>)> {
     terminal.wait_for_last(">");
     terminal.enter("/quit");
     terminal.wait_for_last("$");
-    Some((screen.contains(QUESTION), titles(world)))
+    (screen.contains(QUESTION), titles(world))
 }
 
 #[test]
 fn history_in_the_directory_is_offered_once_and_imported_on_a_yes() {
     let world = world();
-    let Some(first) = opened(&world, "y") else { return };
-    let again = opened(&world, "y").unwrap();
+    let Some(terminal) = Terminal::open(&world, 100, 40) else { return };
+    let [first, again] = ["y", "y"].map(|answer| opened(&world, &terminal, answer));
 
     let imported = vec!["Lisbon".to_owned()];
     assert_eq!((first, again), ((true, imported.clone()), (false, imported)));
@@ -63,8 +63,8 @@ fn history_in_the_directory_is_offered_once_and_imported_on_a_yes() {
 #[test]
 fn a_no_is_remembered() {
     let world = world();
-    let Some(first) = opened(&world, "n") else { return };
-    let again = opened(&world, "n").unwrap();
+    let Some(terminal) = Terminal::open(&world, 100, 40) else { return };
+    let [first, again] = ["n", "n"].map(|answer| opened(&world, &terminal, answer));
 
     assert_eq!((first, again), ((true, Vec::new()), (false, Vec::new())));
 }
@@ -74,7 +74,8 @@ fn a_file_that_others_can_write_is_not_offered() {
     let world = world();
     fs::set_permissions(world.path("project/.cpeconvo"), Permissions::from_mode(0o666)).unwrap();
 
-    let Some(opened) = opened(&world, "y") else { return };
+    let Some(terminal) = Terminal::open(&world, 100, 40) else { return };
+    let opened = opened(&world, &terminal, "y");
 
     assert_eq!(opened, (false, Vec::new()));
 }
