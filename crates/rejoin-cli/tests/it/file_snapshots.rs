@@ -5,7 +5,7 @@ use std::fs::{self, File, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rejoin::files::{FileEntry, FileManifest, FileStamp};
 use rejoin::store::Children;
@@ -440,6 +440,25 @@ fn a_restore_that_is_killed_loses_nothing() {
     assert!(killed > 0);
     assert_eq!(whole.code, 0, "{whole:?}");
     assert!(names.iter().all(|name| world.read(&format!("project/{name}")) == format!("old {name}\n")));
+}
+
+#[test]
+fn a_turn_that_is_killed_while_its_tool_runs_can_be_gone_back_to() {
+    let (server, world) = (obedient(), World::new());
+    let id = started(&server, &world);
+    world.write("project/a.txt", "one\n");
+    let mut command = world.program(&["--allow-all-tools", "-r", &id, "echo two > a.txt; sleep 5"]);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while world.read("project/a.txt") != "two\n" && Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let done = world.rejoin(["restore-files", &said(&world, &id, "echo two"), "--yes"]).run();
+
+    assert_eq!((done.code, world.read("project/a.txt").as_str()), (0, "one\n"), "{done:?}");
 }
 
 #[test]

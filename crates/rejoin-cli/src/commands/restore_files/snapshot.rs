@@ -26,7 +26,8 @@ pub(super) fn snapshot_for(
     if let Some(found) = until[turn..].iter().chain(&head[after..]).find_map(of) {
         return Ok(Some(found));
     }
-    let (mut following, mut found) = (HashSet::from([message]), None);
+    let own = until[turn..].iter().map(|stored| stored.id);
+    let (mut following, mut found) = (own.collect::<HashSet<_>>(), None);
     archive.reader().each_message(id, &mut |stored| {
         if found.is_none() && stored.parent.is_some_and(|parent| following.contains(&parent)) {
             following.insert(stored.id);
@@ -34,7 +35,16 @@ pub(super) fn snapshot_for(
         }
         Ok(())
     })?;
-    Ok(found)
+    if found.is_some() {
+        return Ok(found);
+    }
+    // The turn may have been killed while its tools ran.
+    let unfinished = archive.open_turns().list(id)?;
+    Ok(unfinished.iter().find_map(|open| {
+        let message = open.base.filter(|base| following.contains(base))?;
+        let snapshot = open.partial.blocks.iter().find_map(FileSnapshot::of)?;
+        Some(FoundSnapshot { snapshot, message })
+    }))
 }
 
 fn of(stored: &StoredMessage) -> Option<FoundSnapshot> {
