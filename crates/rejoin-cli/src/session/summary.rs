@@ -27,8 +27,8 @@ pub(crate) struct Describing {
 }
 
 impl Describing {
-    /// None without `summary.model`, and where another process could not read what was said: it is told the store
-    /// in its arguments, where no password may stand.
+    /// None without `summary.model`, and where another process could not read what was said: it is told the
+    /// store in its arguments, where no password may stand.
     pub(crate) fn of(context: &Context) -> Option<Self> {
         context.config.summary_model()?;
         if !context.config.persistence_enabled()

@@ -13,7 +13,7 @@ pub struct PostgresUrl {
 }
 
 /// The variables that a store goes by.
-const VARIABLES: [&str; 9] = [
+const VARIABLES: [&str; 10] = [
     "HOME",
     "PGDATABASE",
     "PGHOST",
@@ -23,6 +23,7 @@ const VARIABLES: [&str; 9] = [
     "PGSSLMODE",
     "PGSSLROOTCERT",
     "PGUSER",
+    "USER",
 ];
 
 impl PostgresUrl {

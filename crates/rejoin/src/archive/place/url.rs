@@ -206,8 +206,8 @@ impl StoreUrl {
         }
     }
 
-    /// The same store, where the variables that its server's own programs go by, such as `PGPASSWORD`, stand in
-    /// for what the URL does not say. `read` returns a variable of the environment.
+    /// The same store, where the variables that its server's own programs go by, such as `PGPASSWORD`, stand
+    /// in for what the URL does not say. `read` returns a variable of the environment.
     #[must_use]
     pub fn with_variables(self, read: &dyn Fn(&str) -> Option<String>) -> Self {
         match self {

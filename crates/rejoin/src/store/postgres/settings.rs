@@ -96,6 +96,7 @@ fn fill_in(config: &mut Config, url: &PostgresUrl) -> Result<()> {
     if config.get_user().is_none() {
         let user = url
             .variable("PGUSER")
+            .or_else(|| url.variable("USER"))
             .ok_or_else(|| refused("postgres:", "name a role, as in `postgres://ROLE@HOST/DATABASE`"))?;
         config.user(user);
     }

@@ -115,11 +115,9 @@ fn amend(rows: &PgRows<'_>, amend: &Amend<'_>) -> Result<()> {
         }
         Amendment::Rewrite(bodies, first, new_last) => {
             rewrite(rows, id, bodies)?;
-            let sql = format!(
-                "UPDATE ~conversation SET revision = revision + 1, version = $2, last = coalesce($3, $5), first = $4
-                 WHERE id = $1"
-            );
-            with(&sql, &values![first => BYTEA, new_last => BYTEA])
+            let sql = "UPDATE ~conversation SET revision = revision + 1, version = $2, last = coalesce($3, $5), first = $4
+                 WHERE id = $1";
+            with(sql, &values![first => BYTEA, new_last => BYTEA])
         }
     }
 }

@@ -179,18 +179,26 @@ impl Server {
     /// Kills the server itself, as a power cut would, and leaves its files.
     pub(crate) fn kill(&mut self) {
         fs::write(self.directory.join("keep"), "").unwrap();
-        let pid = fs::read_to_string(self.data().join("postmaster.pid")).unwrap();
-        let pid = pid.lines().next().unwrap().to_owned();
-        let children = Command::new("ps").args(["-o", "pid=", "--ppid", &pid]).output().unwrap();
-        assert!(Command::new("kill").args(["-KILL", &pid]).status().unwrap().success());
-        for child in String::from_utf8(children.stdout).unwrap().split_whitespace() {
-            // It may have ended by itself.
-            let _ = Command::new("kill").args(["-KILL", child]).stderr(Stdio::null()).status();
+        // One of them may just be starting another.
+        loop {
+            let running = self.processes();
+            if running.is_empty() {
+                break;
+            }
+            let _ = Command::new("kill").arg("-KILL").args(running).stderr(Stdio::null()).status();
+            thread::sleep(Duration::from_millis(10));
         }
         let mut watchdog = self.watchdog.take().unwrap();
         drop(watchdog.stdin.take());
         watchdog.wait().unwrap();
         fs::remove_file(self.directory.join("keep")).unwrap();
+    }
+
+    /// The server's processes, which all work in its directory.
+    fn processes(&self) -> Vec<String> {
+        let all = fs::read_dir("/proc").unwrap().map(|entry| entry.unwrap().path());
+        let own = all.filter(|path| fs::read_link(path.join("cwd")).is_ok_and(|place| place == self.data()));
+        own.map(|path| path.file_name().unwrap().to_str().unwrap().to_owned()).collect()
     }
 
     /// The URL of a schema of its own.
