@@ -147,7 +147,7 @@ impl Server {
         let settings: Vec<String> = settings.iter().map(|setting| format!("-c {setting}")).collect();
         let script = format!(
             "{} -D {sockets}/data -p {port} {} >>{sockets}/log 2>&1 </dev/null & pid=$!; cat >/dev/null; \
-             kill -QUIT $pid 2>/dev/null; wait $pid; [ -e {sockets}/keep ] || rm -rf {sockets}",
+             kill -QUIT $pid 2>/dev/null; wait $pid; [ -e {sockets}/keep ] || rm -rf {sockets} || {{ sleep 1; rm -rf {sockets}; }}",
             words.join(" "),
             settings.join(" ")
         );
