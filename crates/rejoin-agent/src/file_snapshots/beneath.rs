@@ -57,10 +57,10 @@ impl From<Errno> for RestoreRefusal {
 /// into `.git`, where programs are named that git starts.
 pub(super) fn parts(path: &str) -> Option<(Vec<&str>, &str)> {
     let mut parts: Vec<&str> = path.split('/').collect();
-    let is_plain = |part: &&str| {
-        !matches!(*part, "" | "." | "..") && !part.contains('\0') && !part.eq_ignore_ascii_case(".git")
+    let is_plain = |part: &str| {
+        !matches!(part, "" | "." | "..") && !part.contains('\0') && !part.eq_ignore_ascii_case(".git")
     };
-    if !parts.iter().all(|part| is_plain(&part)) {
+    if !parts.iter().all(|part| is_plain(part)) {
         return None;
     }
     let last = parts.pop()?;

@@ -192,7 +192,7 @@ impl FileKeeper<'_> {
     fn merge_small(&mut self, before: &FileSnapshot, manifest: &FileManifest) -> Result<Vec<Digest>> {
         let is_small = |pack: &&Digest| self.sizes.get(*pack).is_some_and(|size| *size < SMALL);
         let (small, large): (Vec<Digest>, Vec<Digest>) =
-            before.packs.iter().partition(|pack| is_small(&pack));
+            before.packs.iter().partition(|pack| is_small(pack));
         let wanted =
             contents(manifest).filter(|one| self.held.iter().all(|held| held.digest != *one)).collect();
         let snapshot = FileSnapshot { packs: small, ..FileSnapshot::default() };

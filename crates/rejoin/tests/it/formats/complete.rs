@@ -22,7 +22,7 @@ fn told(path: &Path) -> Vec<String> {
             SourcePiece::Message(message) => goes_on(&message.conversation),
             SourcePiece::Aside(aside) => goes_on(&aside.conversation),
             SourcePiece::Conversation(found) if met.insert(found.id.clone()) => {
-                told.push(format!("+{}", found.id))
+                told.push(format!("+{}", found.id));
             }
             SourcePiece::Complete(id) => told.push(format!("-{id}")),
             _ => {}
