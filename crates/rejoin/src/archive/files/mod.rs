@@ -191,8 +191,7 @@ impl FileKeeper<'_> {
     /// Takes what is needed out of the small packs, to be stored with what is held. Returns the others.
     fn merge_small(&mut self, before: &FileSnapshot, manifest: &FileManifest) -> Result<Vec<Digest>> {
         let is_small = |pack: &&Digest| self.sizes.get(*pack).is_some_and(|size| *size < SMALL);
-        let (small, large): (Vec<Digest>, Vec<Digest>) =
-            before.packs.iter().partition(|pack| is_small(pack));
+        let (small, large): (Vec<Digest>, Vec<Digest>) = before.packs.iter().partition(|pack| is_small(pack));
         let wanted =
             contents(manifest).filter(|one| self.held.iter().all(|held| held.digest != *one)).collect();
         let snapshot = FileSnapshot { packs: small, ..FileSnapshot::default() };
