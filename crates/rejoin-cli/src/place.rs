@@ -61,8 +61,8 @@ impl Context {
         }
         // A script that came first has not been told on anyone's behalf.
         if self.shows_notes() && archive.state().recall(FIRST_USE)?.is_none() {
-            let place = self.store_url()?.to_string();
-            let place = place.split_once(':').map_or(place.as_str(), |(_, place)| place);
+            let url = self.store_url()?;
+            let place = url.path().map_or_else(|| url.to_string(), |path| path.display().to_string());
             self.note(&format!("Conversations are kept in {place}"));
             self.note("To turn this off: rejoin config set persistence.enabled false");
             // A store that cannot be written to says so when something is to be saved.

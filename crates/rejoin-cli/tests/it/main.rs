@@ -59,6 +59,7 @@ mod pin;
 mod plain_files;
 mod planted_key;
 mod planting;
+mod postgres;
 mod power;
 mod private_files;
 mod project;

@@ -62,6 +62,17 @@ pub(super) fn remedy(ailment: &Ailment, store: &Path) -> Option<String> {
     Some(remedy)
 }
 
+/// What to do about what was found in a store on a server. An error of the server says so itself.
+pub(super) fn remedy_on_a_server(ailment: &Ailment) -> Option<String> {
+    match ailment {
+        Ailment::Damaged { .. } | Ailment::BrokenChain { .. } => Some(
+            "run `rejoin verify` to see what can be read, and restore a backup of the database".to_owned(),
+        ),
+        Ailment::ClockBehindStore { .. } | Ailment::ClockWrong { .. } => remedy(ailment, Path::new("")),
+        _ => None,
+    }
+}
+
 /// A path as the shell takes it.
 pub(super) fn quoted(path: &Path) -> String {
     let text = path.display().to_string();

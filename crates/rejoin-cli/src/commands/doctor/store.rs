@@ -6,7 +6,7 @@ use rejoin::{Ailment, Diagnosis, StoreUrl, Time};
 
 use crate::commands::backup::told;
 use crate::commands::doctor::finding::{CheckFinding, CheckState};
-use crate::commands::doctor::remedy::remedy;
+use crate::commands::doctor::remedy::{remedy, remedy_on_a_server};
 use crate::ui::size;
 
 /// More faults of one check than this say nothing new.
@@ -29,17 +29,22 @@ const CHECKS: [&str; 13] = [
     "clock",
 ];
 
+/// Those of a store on a server, whose files are not here.
+const REMOTE_CHECKS: [&str; 5] = ["store", "structure", "messages", "search index", "clock"];
+
 pub(super) fn findings(url: &StoreUrl, diagnosis: &Diagnosis, now: Time) -> Vec<CheckFinding> {
-    let Some(path) = url.path() else {
+    if is_memory(url) {
         return vec![CheckFinding::ok("store", "in memory; nothing is kept")];
-    };
+    }
+    let path = url.path();
+    let checks: &[&str] = if path.is_some() { &CHECKS } else { &REMOTE_CHECKS };
     let mut findings = Vec::new();
-    for check in CHECKS {
+    for &check in checks {
         let ailments: Vec<&Ailment> =
             diagnosis.ailments.iter().filter(|ailment| check_of(ailment) == check).collect();
         if ailments.is_empty() {
             findings.extend(
-                in_order(check, path, diagnosis, now).map(|message| CheckFinding::ok(check, message)),
+                in_order(check, url, diagnosis, now).map(|message| CheckFinding::ok(check, message)),
             );
             continue;
         }
@@ -53,12 +58,20 @@ pub(super) fn findings(url: &StoreUrl, diagnosis: &Diagnosis, now: Time) -> Vec<
     findings
 }
 
-fn finding(check: &'static str, ailment: &Ailment, path: &Path) -> CheckFinding {
+fn is_memory(url: &StoreUrl) -> bool {
+    match url {
+        StoreUrl::Memory => true,
+        StoreUrl::Vault(inner) => is_memory(inner),
+        _ => false,
+    }
+}
+
+fn finding(check: &'static str, ailment: &Ailment, path: Option<&Path>) -> CheckFinding {
     CheckFinding {
         name: check,
         state: CheckState::from(ailment.severity()),
         message: ailment.to_string(),
-        remedy: remedy(ailment, path),
+        remedy: path.map_or_else(|| remedy_on_a_server(ailment), |path| remedy(ailment, path)),
         ailment: Some(ailment.clone()),
     }
 }
@@ -83,10 +96,29 @@ fn check_of(ailment: &Ailment) -> &'static str {
     }
 }
 
+/// What a check of a store on a server says when nothing is wrong; none when it could not be made.
+fn in_order_on_a_server(check: &str, url: &StoreUrl, diagnosis: &Diagnosis, now: Time) -> Option<String> {
+    Some(match check {
+        "store" => url.to_string(),
+        "clock" => clock(now)?,
+        "structure" => diagnosis.contents.map(|_| "sound".to_owned())?,
+        "messages" => told(&diagnosis.contents?) + ", as written",
+        "search index" => diagnosis.contents.map(|_| "complete".to_owned())?,
+        _ => return None,
+    })
+}
+
+fn clock(now: Time) -> Option<String> {
+    Some(now.to_string().split('.').next()?.replace('T', " ") + " UTC")
+}
+
 /// What a check says when nothing is wrong; none when it could not be made.
-fn in_order(check: &str, path: &Path, diagnosis: &Diagnosis, now: Time) -> Option<String> {
+fn in_order(check: &str, url: &StoreUrl, diagnosis: &Diagnosis, now: Time) -> Option<String> {
+    let Some(path) = url.path() else {
+        return in_order_on_a_server(check, url, diagnosis, now);
+    };
     if check == "clock" {
-        return Some(now.to_string().split('.').next()?.replace('T', " ") + " UTC");
+        return clock(now);
     }
     if check == "space" {
         return Some(size::bytes(diagnosis.free_bytes?) + " free");

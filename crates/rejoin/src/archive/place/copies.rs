@@ -207,7 +207,11 @@ impl StoreUrl {
         // An older one would be migrated by opening it, which is for its user to begin.
         if found.is_none_or(|found| diagnosis.schema == Some(found.newest_schema)) {
             match self.open_with(access) {
-                Ok(store) => diagnose_contents(store.as_ref(), from.now, &mut diagnosis, report),
+                Ok(store) => {
+                    // Nobody looked at the place of a store on a server.
+                    diagnosis.is_present = true;
+                    diagnose_contents(store.as_ref(), from.now, &mut diagnosis, report);
+                }
                 Err(error) => diagnosis.ailments.push(unusable(&error)),
             }
         }
