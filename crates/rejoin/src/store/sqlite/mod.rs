@@ -254,6 +254,10 @@ impl Sqlite {
         })
     }
 
+    fn writing_to(&self) -> String {
+        format!("write to the database `{}`", self.path.display())
+    }
+
     /// Runs `work` in one write transaction and commits it, waiting for other writers up to the limit.
     fn writing<T>(
         &self,
@@ -266,7 +270,8 @@ impl Sqlite {
             return Err(Error::new(
                 ErrorKind::Unavailable,
                 "an earlier write failed, so this store accepts no more until it is reopened",
-            ));
+            )
+            .during(self.writing_to()));
         }
         let slot = match usage {
             ConnectionUse::Synced => &mut writer.synced,
@@ -297,9 +302,7 @@ impl Sqlite {
         }
         outcome.map_err(|error| match error.kind() {
             // The place is at fault, so it is named.
-            ErrorKind::Unavailable => {
-                error.during(format!("write to the database `{}`", self.path.display()))
-            }
+            ErrorKind::Unavailable => error.during(self.writing_to()),
             _ => error,
         })
     }
