@@ -28,9 +28,10 @@ macro_rules! commands {
                     // That is how a module is called, not its command.
                     return None;
                 }
-                match name {
+                match name.replace('-', "_").as_str() {
                     $(stringify!($module) => {
-                        Some($module::Args::augment_args(clap::Command::default().name(stringify!($module))))
+                        let own = clap::Command::default().name(stringify!($module).replace('_', "-"));
+                        Some($module::Args::augment_args(own))
                     })+
                     _ => None,
                 }
