@@ -32,8 +32,8 @@ fn a_wrong_flag_is_told_to_scripts_as_json() {
 
     let outcome = world.rejoin(["config", "list", "--json", "--colour"]).run();
 
-    let expected = "{\"error\":{\"kind\":\"usage\",\"message\":\"unexpected argument '--colour' found\",\
-                    \"hint\":\"run `rejoin --help`\"}}\n";
+    let expected = "{\"error\":{\"kind\":\"usage\",\"message\":\"`--colour` is not an option of `rejoin config list`\",\
+                    \"hint\":\"did you mean `--color`?\"}}\n";
     assert_eq!(outcome, Outcome::failure(2, expected));
 }
 

@@ -92,11 +92,15 @@ fn memory_that_runs_out_is_told_and_loses_nothing() {
     world.talk("Lisbon", &["Where to eat?"]);
     let long = "x".repeat(8 << 20);
     world.write("project/long.jsonl", &format!("{{\"role\":\"user\",\"content\":\"{long}\"}}\n"));
-    // As much as the program takes when it does nothing, and a little more or less.
-    let own = fs::metadata(env!("CARGO_BIN_EXE_rejoin")).unwrap().len() >> 10;
+    // As many MiB as the program takes when it does nothing, and fewer more than the message takes.
+    let starts = |least: u64| {
+        output(limited(&world.program(&["--version"]), &format!("-v {}", least << 10))).status.success()
+    };
+    let sizes: Vec<u64> = (0..1024).collect();
+    let least = sizes.partition_point(|size| !starts(*size)) as u64;
 
-    let outcomes = [0, 1, 2, 4, 6, 8].map(|more| {
-        let limit = format!("-v {}", own + (more << 10));
+    let outcomes = [8, 10, 12, 14, 16, 18].map(|more| {
+        let limit = format!("-v {}", (least + more) << 10);
         let mut program = limited(&world.program(&["append", "lisbon", "--jsonl", "-"]), &limit);
         program.stdin(fs::File::open(world.path("project/long.jsonl")).unwrap()).output().unwrap()
     });

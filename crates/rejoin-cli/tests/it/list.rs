@@ -259,7 +259,7 @@ fn a_list_filters_by_the_program_that_conversations_come_from() {
         [&codex["total"], &here["total"], &here["items"][0]["id"]],
         [&json!(0), &json!(2), &json!(own)]
     );
-    assert!(unknown.code == 2 && unknown.stderr.contains("claude, qwen, codex"), "{unknown:?}");
+    assert!(unknown.code == 2 && unknown.stderr.contains("`claude`, `qwen`, `codex`"), "{unknown:?}");
     assert_eq!(found, [json!(1), json!(0), json!(0)]);
 }
 
