@@ -1,5 +1,6 @@
 //! PostgreSQL: real servers that the tests start.
 
+mod encrypted;
 mod killed;
 mod refused;
 mod residue;
