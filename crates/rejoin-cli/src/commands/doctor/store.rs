@@ -43,9 +43,8 @@ pub(super) fn findings(url: &StoreUrl, diagnosis: &Diagnosis, now: Time) -> Vec<
         let ailments: Vec<&Ailment> =
             diagnosis.ailments.iter().filter(|ailment| check_of(ailment) == check).collect();
         if ailments.is_empty() {
-            findings.extend(
-                in_order(check, url, diagnosis, now).map(|message| CheckFinding::ok(check, message)),
-            );
+            findings
+                .extend(in_order(check, url, diagnosis, now).map(|message| CheckFinding::ok(check, message)));
             continue;
         }
         findings.extend(ailments.iter().take(SHOWN).map(|ailment| finding(check, ailment, path)));
