@@ -15,6 +15,9 @@ use crate::file_snapshots::beneath::{Beneath, FoundFile, RestoreRefusal, parts};
 use crate::file_snapshots::walk::{SeenFile, WalkedFiles};
 use crate::tools::{ExistingContent, ProjectDirectory, unified};
 
+/// How much earlier than its clock a file system may say that something changed, in nanoseconds.
+const CLOCK_TICK: i64 = 20_000_000;
+
 /// What restoring a snapshot would change.
 #[derive(Debug)]
 pub struct RestorePlan {
@@ -106,8 +109,13 @@ impl RestorePlan {
         }
         if !snapshot.is_partial {
             let walked = WalkedFiles::of(&project, &AtomicBool::new(false));
-            let is_new =
-                |seen: &SeenFile| !manifest.files.contains_key(&seen.path) && files.may_list(&seen.path);
+            // What was here already was ignored then, or could not be read.
+            let since = manifest.taken.as_micros().saturating_mul(1_000) - CLOCK_TICK;
+            let is_new = |seen: &SeenFile| {
+                !manifest.files.contains_key(&seen.path)
+                    && seen.stamp.changed >= since
+                    && files.may_list(&seen.path)
+            };
             changes.extend(walked.files.into_iter().filter(is_new).map(|seen| FileChange {
                 path: seen.path.clone(),
                 kind: FileChangeKind::New,
@@ -118,8 +126,11 @@ impl RestorePlan {
             }));
         }
         let here = directory_identity(project.directory());
-        let is_of_here = here.as_ref() == Some(&manifest.identity)
-            || project.directory().to_str() == Some(manifest.directory.as_str());
+        // A path can be guessed by whoever writes a manifest.
+        let is_of_here = match here {
+            Some(here) => here == manifest.identity,
+            None => project.directory().to_str() == Some(manifest.directory.as_str()),
+        };
         Ok(Self { project, beneath, changes, contents, taken_in: manifest.directory, is_of_here })
     }
 

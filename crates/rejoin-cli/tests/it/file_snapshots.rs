@@ -383,9 +383,11 @@ fn a_manifest_from_elsewhere_leads_nowhere() {
     symlink(world.path(""), world.path("project/link")).unwrap();
     let mut before = files_of(&world);
 
-    let done =
-        world.rejoin(["restore-files", &format!("{}/{}", trip.id(), receipt.head), "--yes", "--json"]).run();
+    let message = format!("{}/{}", trip.id(), receipt.head);
+    let unsaid = world.rejoin(["restore-files", &message, "--yes"]).run();
+    let done = world.rejoin(["restore-files", &message, "--yes", "--here", "--json"]).run();
 
+    assert!(unsaid.stderr.contains("the snapshot was taken in another directory"), "{unsaid:?}");
     before.insert("project/fine.txt".to_owned(), ("planted\n".to_owned(), true));
     assert_eq!(files_of(&world), before);
     let changes: Vec<Value> =
@@ -477,6 +479,71 @@ fn another_directory_is_not_restored_into_unless_that_is_said() {
     assert_eq!((refused.code, there, told.code), (1, false, 0), "{refused:?}");
     assert!(refused.stderr.contains("the snapshot was taken in `"), "{refused:?}");
     assert_eq!(world.read("clone/a.txt"), "one\n");
+}
+
+#[test]
+fn another_directory_of_the_same_path_is_not_restored_into_either() {
+    let (server, world) = (obedient(), World::new());
+    let id = started(&server, &world);
+    world.write("project/a.txt", "one\n");
+    talk(&world, &id, "rm a.txt");
+    let message = said(&world, &id, "rm a.txt");
+    fs::rename(world.path("project"), world.path("before")).unwrap();
+    fs::create_dir(world.path("project")).unwrap();
+
+    let refused = world.rejoin(["restore-files", &message, "--yes"]).run();
+
+    assert_eq!((refused.code, world.path("project/a.txt").exists()), (1, false), "{refused:?}");
+    assert!(refused.stderr.contains("the snapshot was taken in another directory"), "{refused:?}");
+}
+
+#[test]
+fn what_was_ignored_when_a_snapshot_was_taken_is_not_new() {
+    let (server, world) = (obedient(), World::new());
+    let id = started(&server, &world);
+    world.write("project/.git/HEAD", "ref: refs/heads/main\n");
+    world.write("project/.gitignore", ".env\n");
+    world.write("project/.env", "KEY=1\n");
+    world.write("project/a.txt", "one\n");
+    std::thread::sleep(Duration::from_millis(100));
+    talk(&world, &id, "rm .gitignore; echo new > new.txt");
+    let message = said(&world, &id, "rm .gitignore");
+
+    let done = world.rejoin(["restore-files", &message, "--yes", "--remove-new"]).run();
+
+    assert_eq!(done.code, 0, "{done:?}");
+    assert_eq!(
+        [".gitignore", ".env"].map(|name| world.read(&format!("project/{name}"))),
+        [".env\n", "KEY=1\n"]
+    );
+    assert_eq!(world.read("project/new.txt.before-restore"), "new\n");
+    assert!(!world.path("project/.env.before-restore").exists());
+}
+
+#[test]
+fn a_conversation_that_is_imported_comes_without_its_snapshots_and_is_sound() {
+    let (server, world) = (obedient(), World::new());
+    let id = started(&server, &world);
+    world.write("project/a.txt", "one\n");
+    talk(&world, &id, "rm a.txt");
+    let message = said(&world, &id, "rm a.txt");
+    let file = world.path("talk.json");
+    let exported = world.rejoin(["export", &id, "--format", "json", "-o", file.to_str().unwrap()]).run();
+    let other = World::new();
+    let imported = other.rejoin(["import", file.to_str().unwrap()]).run();
+
+    let verified = other.rejoin(["verify"]).run();
+    let copied = other.rejoin(["backup", "copy.db"]).run();
+    let restored = other.rejoin(["restore-files", &message, "--yes"]).run();
+
+    assert_eq!(
+        [&exported, &imported, &verified, &copied].map(|outcome| outcome.code),
+        [0; 4],
+        "{verified:?}"
+    );
+    let expected = "error: the files of this snapshot are not in the store\n\
+                    hint: a conversation that was imported comes without them\n";
+    assert_eq!(restored, Outcome::failure(1, expected));
 }
 
 #[test]

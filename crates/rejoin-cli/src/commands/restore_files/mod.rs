@@ -3,6 +3,8 @@
 mod report;
 mod snapshot;
 
+use std::error::Error as _;
+
 use rejoin_agent::{FileChangeKind, NewFiles, RestorePlan};
 
 use crate::context::{Consent, Context};
@@ -61,10 +63,15 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
             "a snapshot is taken when a tool that can change something runs, unless `snapshots.files` is off",
         ));
     };
-    let plan = RestorePlan::new(&archive, stored.id, &found.snapshot, context.config.project())?;
+    let plan = RestorePlan::new(&archive, stored.id, &found.snapshot, context.config.project())
+        .map_err(without_files)?;
     if let Some(directory) = plan.other_directory().filter(|_| !args.here) {
-        let there =
-            if directory.is_empty() { "another directory".to_owned() } else { format!("`{directory}`") };
+        let is_path_of_here = context.config.project().to_str() == Some(directory);
+        let there = if directory.is_empty() || is_path_of_here {
+            "another directory".to_owned()
+        } else {
+            format!("`{directory}`")
+        };
         return Err(Failure::invalid(format!("the snapshot was taken in {there}"))
             .hint("run the command there, or pass `--here` to restore into this project"));
     }
@@ -80,6 +87,16 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<(), Failure> {
     let is_whole = report.done.iter().all(|outcome| outcome.problem.is_none());
     report.answer(false, context)?;
     if is_whole { Ok(()) } else { Err(Failure::new(Kind::Conflict, "some files were not restored")) }
+}
+
+/// An imported conversation names snapshots without bringing their files along.
+fn without_files(error: rejoin_agent::Error) -> Failure {
+    let cause = error.source().and_then(|cause| cause.downcast_ref::<rejoin::Error>());
+    if cause.is_none_or(|cause| cause.kind() != rejoin::ErrorKind::NotFound) {
+        return error.into();
+    }
+    Failure::not_found("the files of this snapshot are not in the store")
+        .hint("a conversation that was imported comes without them")
 }
 
 /// Whether a change is carried out.

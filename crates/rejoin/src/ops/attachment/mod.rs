@@ -11,7 +11,7 @@ mod keep;
 mod reference;
 mod unused;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub(crate) use card::{CARDS, SettledCard, cards, settle};
 pub(crate) use chunks::{digest_of, read};
@@ -22,7 +22,7 @@ pub(crate) use reference::{
 pub(crate) use unused::erase_unused;
 
 use crate::error::{ErrorKind, Result};
-use crate::model::{ConversationId, Digest, Message, MessageId};
+use crate::model::{ConversationId, Digest, FileSnapshot, Message, MessageId};
 use crate::store::Read;
 
 /// Gives the blocks of messages their bytes back. One whose attachment is missing or damaged goes on
@@ -57,6 +57,8 @@ pub(crate) fn fill<'m>(
 pub(crate) struct Referred {
     /// A message that refers to each, and whether the archive made the reference.
     by_digest: BTreeMap<Digest, (MessageId, ReferenceOrigin)>,
+    /// What each snapshot of files refers to.
+    snapshots: Vec<BTreeSet<Digest>>,
 }
 
 /// Who made a reference.
@@ -76,21 +78,35 @@ impl Referred {
                 known.1 = origin;
             }
         }
+        let snapshots = message.blocks.iter().filter_map(FileSnapshot::of);
+        self.snapshots.extend(snapshots.map(|snapshot| snapshot.attachments().collect()));
     }
 
     /// What is wrong with them, one sentence each.
     pub(crate) fn faults(&self, store: &dyn Read, owner: ConversationId) -> Result<Vec<String>> {
-        let mut faults = Vec::new();
+        let (mut faults, mut missing) = (Vec::new(), BTreeSet::new());
         for (digest, (message, origin)) in &self.by_digest {
             match read(store, owner, *digest, &mut |_| Ok(())) {
                 Ok(_) => {}
                 Err(error) if error.kind() == ErrorKind::NotFound && *origin == ReferenceOrigin::Writer => {}
                 Err(error) if matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::NotFound) => {
-                    faults.push(format!("message {message} refers to an attachment: {error}"));
+                    if error.kind() == ErrorKind::NotFound {
+                        missing.insert(*digest);
+                    }
+                    faults.push((*digest, format!("message {message} refers to an attachment: {error}")));
                 }
                 Err(error) => return Err(error),
             }
         }
-        Ok(faults)
+        // A snapshot of which nothing is here came with an imported message, without its files.
+        let mut foreign = BTreeSet::new();
+        for snapshot in self.snapshots.iter().filter(|snapshot| snapshot.is_subset(&missing)) {
+            foreign.extend(snapshot);
+        }
+        for snapshot in self.snapshots.iter().filter(|snapshot| !snapshot.is_subset(&missing)) {
+            foreign.retain(|digest| !snapshot.contains(*digest));
+        }
+        faults.retain(|(digest, _)| !foreign.contains(digest));
+        Ok(faults.into_iter().map(|(_, fault)| fault).collect())
     }
 }
