@@ -1,8 +1,10 @@
 //! A checked value, and how it is shown.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
+use rejoin::StoreUrl;
 use serde::Serialize;
 
 use crate::config::size;
@@ -15,6 +17,7 @@ pub(crate) enum ConfigValue {
     Integer(u64),
     Bytes(u64),
     Fraction(f64),
+    #[serde(serialize_with = "shown")]
     Text(String),
     Texts(Vec<String>),
     Variables(Variables),
@@ -42,6 +45,18 @@ impl ConfigValue {
     }
 }
 
+/// A text as it is shown: the URL of a store may hold a password.
+fn without_password(text: &str) -> Cow<'_, str> {
+    match StoreUrl::parse(text) {
+        Ok(url) if url.has_password() => Cow::Owned(url.to_string()),
+        _ => Cow::Borrowed(text),
+    }
+}
+
+fn shown<S: serde::Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&without_password(text))
+}
+
 impl fmt::Display for ConfigValue {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -49,7 +64,7 @@ impl fmt::Display for ConfigValue {
             ConfigValue::Integer(value) => value.fmt(out),
             ConfigValue::Bytes(value) => size::write(*value).fmt(out),
             ConfigValue::Fraction(value) => value.fmt(out),
-            ConfigValue::Text(value) => value.fmt(out),
+            ConfigValue::Text(value) => without_password(value).fmt(out),
             ConfigValue::Texts(values) => write!(out, "{values:?}"),
             ConfigValue::Variables(variables) => write!(out, "{variables:?}"),
         }

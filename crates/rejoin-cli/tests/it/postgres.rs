@@ -94,3 +94,26 @@ fn a_password_in_an_argument_is_refused() {
         refused.stderr
     );
 }
+
+#[test]
+fn no_command_shows_the_password_of_a_store() {
+    let url = "postgres://ann:s3cret-Pa55@127.0.0.1:1/history";
+    let world = configured(url);
+    let commands: [&[&str]; 6] = [
+        &["config", "get", "store"],
+        &["config", "get", "store", "--json"],
+        &["config", "list"],
+        &["config", "list", "--json"],
+        &["config", "set", "store", url],
+        &["doctor"],
+    ];
+
+    let told = commands.map(|words| {
+        let output = world.program(words).output().unwrap();
+        format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+    });
+
+    assert!(told.iter().all(|told| !told.contains("s3cret")), "{told:?}");
+    assert!(told[..4].iter().all(|told| told.contains("postgres://ann@127.0.0.1:1/history")), "{told:?}");
+    assert!(world.read("home/.config/rejoin/config.toml").contains(url));
+}

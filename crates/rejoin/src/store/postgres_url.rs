@@ -63,6 +63,10 @@ impl PostgresUrl {
 impl fmt::Display for PostgresUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (main, query) = self.url.split_once('?').unwrap_or((&self.url, ""));
+        // The `?` may be one of the password.
+        if query.contains('@') {
+            return write!(f, "{}", main.split_once("//").map_or("", |(scheme, _)| scheme));
+        }
         let (before, rest) = main.split_once("//").map_or(("", main), |(scheme, rest)| (scheme, rest));
         // Only the last `@` ends the name and password: a password may hold others.
         match rest.rsplit_once('@').map(|(who, place)| (who.split_once(':'), who, place)) {
@@ -70,7 +74,11 @@ impl fmt::Display for PostgresUrl {
             _ => f.write_str(main)?,
         }
         let settings = query.split('&').filter(|setting| !setting.is_empty());
-        let shown = settings.filter(|setting| !setting.to_ascii_lowercase().starts_with("password"));
+        let is_secret = |setting: &str| {
+            let name = setting.split('=').next().unwrap_or_default().to_ascii_lowercase();
+            name.contains("password") || !name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_')
+        };
+        let shown = settings.filter(|setting| !is_secret(setting));
         for (place, setting) in shown.enumerate() {
             write!(f, "{}{setting}", if place == 0 { '?' } else { '&' })?;
         }
@@ -94,6 +102,9 @@ mod tests {
             ("//ann:secret@db/history", "postgres://ann@db/history", true),
             ("//ann:se:c@ret@db/history?schema=a", "postgres://ann@db/history?schema=a", true),
             ("//ann@db/history?password=secret&schema=a", "postgres://ann@db/history?schema=a", true),
+            ("//ann:se?cret@db/history", "postgres:", true),
+            ("//ann@db/history?pass%77ord=secret&schema=a", "postgres://ann@db/history?schema=a", true),
+            ("//ann@db/history?a=1& sslpassword=secret", "postgres://ann@db/history?a=1", true),
             ("//ann@db:5433/history", "postgres://ann@db:5433/history", false),
             ("//", "postgres://", false),
         ];

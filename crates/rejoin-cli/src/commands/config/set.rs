@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use rejoin::StoreUrl;
 use rejoin_agent::directory_identity;
 use serde::Serialize;
 
@@ -51,6 +52,12 @@ pub(super) fn run(args: Args, context: &Context) -> Result<(), Failure> {
         Failure::invalid(format!("set `{}` to `{}`", named.name, args.value.escape_debug()))
             .because(named.key.shape.complaint_about(&args.value))
     })?;
+    if StoreUrl::parse(&args.value).is_ok_and(|url| url.has_password()) {
+        return Err(Failure::invalid(
+            "other users of this machine can read a password in a command's arguments",
+        )
+        .hint("put it into `PGPASSWORD` or `~/.pgpass`, or run `rejoin config edit`"));
+    }
     // Your own file serves every directory, so a path is fixed where it was named. A project may be moved.
     let value = if args.target.local {
         value

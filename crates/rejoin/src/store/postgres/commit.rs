@@ -174,7 +174,7 @@ impl Postgres {
                 return Err(error);
             }
             if Instant::now() + pause >= ask.until {
-                return Err(explained(error));
+                return Err(if ask.sent.is_empty() { explained(error) } else { unknown_outcome(error) });
             }
             thread::sleep(pause);
             pause = (pause * 2).min(PAUSE * 100);
@@ -261,6 +261,12 @@ impl Postgres {
             }
         }
     }
+}
+
+/// The answer when the wait ended before the server said what became of a commit.
+fn unknown_outcome(cause: Error) -> Error {
+    let what = "the server did not say whether this was stored; look before you send it again";
+    Error::new(ErrorKind::Unavailable, what).because(cause)
 }
 
 fn end(session: &PgSession) -> Result<()> {

@@ -23,8 +23,6 @@ struct ServerFacts {
     server: i32,
     encoding: String,
     is_read_only: bool,
-    /// True when a commit would be acknowledged before it is on disk.
-    is_lax: bool,
     /// True when the schema has a table of migrations.
     is_ours: bool,
     /// True when it has any table.
@@ -37,9 +35,6 @@ struct ServerFacts {
 pub(super) fn migrate(session: &PgSession, schema: &str) -> Result<()> {
     let found = look(session, schema)?;
     found.refuse(schema)?;
-    if found.is_lax {
-        session.run(ATTEMPT, "SET synchronous_commit = on")?;
-    }
     if found.is_ours && version(session, schema)? == CURRENT {
         return Ok(());
     }
@@ -81,7 +76,7 @@ fn look(session: &PgSession, schema: &str) -> Result<ServerFacts> {
     let rows = session.ask(
         ATTEMPT,
         "SELECT current_setting('server_version_num')::int4, current_setting('server_encoding'),
-             pg_is_in_recovery(), current_setting('synchronous_commit') = 'off',
+             pg_is_in_recovery(),
              EXISTS (SELECT FROM pg_tables WHERE schemaname = $1 AND tablename = 'migration'),
              EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1)",
         &values![schema => TEXT],
@@ -91,9 +86,8 @@ fn look(session: &PgSession, schema: &str) -> Result<ServerFacts> {
         server: row.get(0),
         encoding: row.get(1),
         is_read_only: row.get(2),
-        is_lax: row.get(3),
-        is_ours: row.get(4),
-        has_tables: row.get(5),
+        is_ours: row.get(3),
+        has_tables: row.get(4),
     })
 }
 

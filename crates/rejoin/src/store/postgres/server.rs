@@ -114,6 +114,7 @@ impl PgServer {
                 Ok(client) => {
                     self.was_there.store(true, Ordering::Relaxed);
                     let session = PgSession::new(client, Arc::clone(&self.schema), self.prepares, ANSWER);
+                    self.make_durable(&session)?;
                     return Ok(Lent { server: self, session: Some(session) });
                 }
                 Err(error)
@@ -127,6 +128,29 @@ impl PgServer {
             }
             pause = (pause * 2).min(PAUSE * 25);
         }
+    }
+
+    /// Sees to it that a commit is acknowledged only when it is on disk, and on the standbys that the
+    /// server waits for. A role, a database or a server may have been set to acknowledge earlier.
+    fn make_durable(&self, session: &PgSession) -> Result<()> {
+        let attempt = "open a connection";
+        if !self.prepares {
+            // Behind a pooler the next transaction may run on another connection of its own.
+            let rows = session.ask(attempt, "SELECT current_setting('synchronous_commit')", &[])?;
+            let setting: &str = rows.first().map_or("", |row| row.get(0));
+            if matches!(setting, "off" | "local") {
+                return Err(Error::new(
+                    ErrorKind::Unsupported,
+                    format!(
+                        "the server acknowledges what is not safe yet (`synchronous_commit` is `{setting}`); run `ALTER ROLE … SET synchronous_commit = on`"
+                    ),
+                ));
+            }
+            return Ok(());
+        }
+        let sql = "SELECT set_config('synchronous_commit', 'on', false)
+             WHERE current_setting('synchronous_commit') IN ('off', 'local')";
+        session.ask(attempt, sql, &[]).map(drop)
     }
 
     /// Connects, and calls `notified` whenever a notification comes.

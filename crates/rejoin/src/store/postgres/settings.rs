@@ -123,8 +123,12 @@ fn refused(setting: &str, why: &str) -> Error {
     Error::invalid(format!("`{setting}`: {why}"))
 }
 
+/// A day, in seconds.
+const LONGEST_FAILOVER: u64 = 24 * 60 * 60;
+
 fn number(setting: &str, text: &str) -> Result<u64> {
-    text.parse().map_err(|_| refused(setting, "use a number of seconds"))
+    let seconds = text.parse().ok().filter(|seconds| *seconds <= LONGEST_FAILOVER);
+    seconds.ok_or_else(|| refused(setting, "use a number of seconds, at most a day"))
 }
 
 fn encryption(config: &Config, mode: Option<&str>) -> Result<Encryption> {
@@ -133,9 +137,14 @@ fn encryption(config: &Config, mode: Option<&str>) -> Result<Encryption> {
         Some("require") => Ok(Encryption::Unverified),
         Some("verify-full") => Ok(Encryption::Verified),
         Some(other) => Err(refused(&format!("sslmode={other}"), "use `disable`, `require` or `verify-full`")),
-        None if config.get_hosts().iter().all(is_here) => Ok(Encryption::Off),
+        None if is_all_here(config) => Ok(Encryption::Off),
         None => Ok(Encryption::Verified),
     }
+}
+
+/// True when every host is this machine, by name and by the address that is connected to.
+fn is_all_here(config: &Config) -> bool {
+    config.get_hosts().iter().all(is_here) && config.get_hostaddrs().iter().all(IpAddr::is_loopback)
 }
 
 /// True for a socket, and for an address of this machine.
@@ -165,6 +174,9 @@ mod tests {
             ("//db.example/x?sslmode=disable", Encryption::Off),
             ("//127.0.0.1/x", Encryption::Off),
             ("//localhost,db.example/x", Encryption::Verified),
+            ("//localhost/x?hostaddr=192.0.2.2", Encryption::Verified),
+            ("///x?hostaddr=192.0.2.2", Encryption::Verified),
+            ("//localhost/x?hostaddr=127.0.0.1", Encryption::Off),
             ("///x?host=/run/postgresql", Encryption::Off),
         ];
 
@@ -175,7 +187,14 @@ mod tests {
 
     #[test]
     fn what_a_url_says_wrong_is_told_without_its_password() {
-        let cases = ["?schema=pg_x", "?schema=A", "?sslmode=prefer", "?statements=few", "?unheard=of"];
+        let cases = [
+            "?schema=pg_x",
+            "?schema=A",
+            "?sslmode=prefer",
+            "?statements=few",
+            "?unheard=of",
+            "?failover=18446744073709551615",
+        ];
 
         let told = cases.map(|query| format!("{:?}", settings(&format!("//ann:secret@db/x{query}")).err()));
 

@@ -166,3 +166,23 @@ fn a_store_behind_a_pooler_does_without_prepared_statements() {
 
     assert_eq!(messages(store.as_ref(), conversation(1)).unwrap().len(), 2);
 }
+
+#[test]
+fn every_connection_waits_for_the_disk_whatever_the_role_was_set_to() {
+    let Some(server) = own(&[]) else { return };
+    server.sql("CREATE ROLE lax LOGIN SUPERUSER; ALTER ROLE lax SET synchronous_commit = off;");
+    let url = format!("postgres://lax@127.0.0.1:{}/postgres?schema=lax", server.port);
+    let store = open(&url);
+    let made = || {
+        std::fs::read_to_string(server.log())
+            .unwrap()
+            .matches("set_config('synchronous_commit', 'on'")
+            .count()
+    };
+    let before = made();
+
+    server.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'lax'");
+    crate::vault::write::open(store.as_ref(), conversation(1));
+
+    assert!(before > 0 && made() > before, "{before} {}", made());
+}
