@@ -14,7 +14,7 @@ pub(super) fn audit(url: &StoreUrl, action: AuditAction, facts: &[(&str, Json)],
     }
     let entry = AuditEntry { extra, ..AuditEntry::new(action, REASON) };
     let noted = context.access().and_then(|access| {
-        let archive = Archive::open_with(&url.to_string(), &access)?;
+        let archive = Archive::open_at(url, &access)?;
         Ok(archive.audit().note(entry)?)
     });
     if let Err(failure) = noted {
