@@ -155,6 +155,12 @@ impl Beneath {
         let (directories, name) = parts(&was.path).ok_or(io::Error::from(io::ErrorKind::InvalidInput))?;
         let directory = self.directory(&directories)?;
         let file = open_as(&directory, name, was)?;
+        if file.metadata()?.nlink() > 1 {
+            // The other name may be outside of the directory.
+            return Err(
+                io::Error::other("it is the same file under another name, which would change, too").into()
+            );
+        }
         adopt(&file, &file, is_executable)?;
         Ok(file.sync_all()?)
     }

@@ -521,6 +521,23 @@ fn what_was_ignored_when_a_snapshot_was_taken_is_not_new() {
 }
 
 #[test]
+fn a_file_that_has_a_name_outside_of_the_project_keeps_its_mode() {
+    let (server, world) = (obedient(), World::new());
+    let id = started(&server, &world);
+    world.write("outside/tool", "#!/bin/sh\n");
+    world.write("project/tool", "#!/bin/sh\n");
+    fs::set_permissions(world.path("outside/tool"), Permissions::from_mode(0o755)).unwrap();
+    talk(&world, &id, "rm tool; ln ../outside/tool tool");
+    let message = said(&world, &id, "rm tool");
+
+    let done = world.rejoin(["restore-files", &message, "--yes"]).run();
+
+    let mode = fs::metadata(world.path("outside/tool")).unwrap().permissions().mode() & 0o777;
+    assert_eq!((done.code, mode), (1, 0o755), "{done:?}");
+    assert!(done.stdout.contains("it is the same file under another name"), "{done:?}");
+}
+
+#[test]
 fn a_conversation_that_is_imported_comes_without_its_snapshots_and_is_sound() {
     let (server, world) = (obedient(), World::new());
     let id = started(&server, &world);
