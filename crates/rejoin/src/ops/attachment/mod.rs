@@ -99,13 +99,11 @@ impl Referred {
             }
         }
         // A snapshot of which nothing is here came with an imported message, without its files.
-        let mut foreign = BTreeSet::new();
-        for snapshot in self.snapshots.iter().filter(|snapshot| snapshot.is_subset(&missing)) {
-            foreign.extend(snapshot);
-        }
-        for snapshot in self.snapshots.iter().filter(|snapshot| !snapshot.is_subset(&missing)) {
-            foreign.retain(|digest| !snapshot.contains(*digest));
-        }
+        let of = |is_foreign: bool| {
+            let snapshots = self.snapshots.iter().filter(|own| own.is_subset(&missing) == is_foreign);
+            snapshots.flatten().copied().collect::<BTreeSet<Digest>>()
+        };
+        let foreign = &of(true) - &of(false);
         faults.retain(|(digest, _)| !foreign.contains(digest));
         Ok(faults.into_iter().map(|(_, fault)| fault).collect())
     }
